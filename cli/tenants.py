@@ -29,6 +29,7 @@ ADMIN: Final = "admin"
 SCOPES: Final = frozenset(OF_TENANTS)
 # An application's key: it neither administers nor makes keys.
 USUAL: Final = SCOPES - {ADMIN, "keys:write"}
+# With the scope of operators alone a key audits any tenant, and redrives its dead letters.
 OPERATOR: Final = READS | {OPS}
 SQS: Final = "sqs"
 INTERNAL_SLOTS: Final = ("internal1", "internal2")

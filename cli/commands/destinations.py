@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> dict[str, Any]:
     with service(options, local_key="api_key") as api:
         if options.action == "list":
-            return {"destinations": api.get(PATH)["destinations"]}
+            return {"destinations": api.every(PATH, "destinations")}
         return {"destinations": [api.post(f"{PATH}/{options.id}/{options.action}", None)]}
 
 

@@ -68,9 +68,9 @@ class AsyncPayments(AsyncRequests):
         """The audit trail of a payment: one event for each version, in order."""
         return self.pages(f"{path_of('payments', payment_id)}/events", "events", query=named(query))
 
-    async def payment_executions(self, payment_id: str) -> list[PaymentExecution]:
-        """The newest attempts to settle a payment, in order."""
-        answer = await self.request("GET", f"{path_of('payments', payment_id)}/executions")
+    async def payment_executions(self, payment_id: str, **query: Unpack[PageQuery]) -> list[PaymentExecution]:
+        """The newest attempts to settle a payment, in order: one page, which has all unless the query limits it."""
+        answer = await self.request("GET", f"{path_of('payments', payment_id)}/executions", query=query)
         return list(answer["executions"])
 
     async def wait_for_payment(

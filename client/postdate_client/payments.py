@@ -69,9 +69,9 @@ class Payments(Requests):
         """The audit trail of a payment: one event for each version, in order."""
         return self.pages(f"{path_of('payments', payment_id)}/events", "events", query=named(query))
 
-    def payment_executions(self, payment_id: str) -> list[PaymentExecution]:
-        """The newest attempts to settle a payment, in order."""
-        answer = self.request("GET", f"{path_of('payments', payment_id)}/executions")
+    def payment_executions(self, payment_id: str, **query: Unpack[PageQuery]) -> list[PaymentExecution]:
+        """The newest attempts to settle a payment, in order: one page, which has all unless the query limits it."""
+        answer = self.request("GET", f"{path_of('payments', payment_id)}/executions", query=query)
         return list(answer["executions"])
 
     def wait_for_payment(

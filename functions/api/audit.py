@@ -47,8 +47,10 @@ class Audit(TypedDict):
     summary="Whether the books are right",
     text="Checks the tenant's accounts, payments and journal against each other while work goes on. Accounts that "
     "never stood still are named in `moving`: nothing is said of them. When there is no time for all accounts, "
-    "`goes_on_after` says where to go on with `after`.",
+    "`goes_on_after` says where to go on with `after`. An operator's key with the scope `ops` audits the tenant that "
+    "it names.",
     scope="admin",
+    for_operators=True,
     parameters=("audit_after",),
     codes=("validation_failed",),
 )

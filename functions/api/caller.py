@@ -76,6 +76,10 @@ class Caller:
             raise Forbidden(f"this request needs the scope {scope}")
         return self
 
+    def needs_one(self, first: str, *others: str) -> "Caller":
+        """Raises Forbidden for a key that has none of these scopes."""
+        return self if not self.scopes.isdisjoint(others) else self.needs(first)
+
     def performs(self, operation: str, *, scope: str, reads: bool) -> "Caller":
         """Raises Forbidden if the key is restricted to other operations, or to reading. Every key may ask what it
         is."""

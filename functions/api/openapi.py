@@ -54,9 +54,7 @@ def _described(operation: Operation) -> dict[str, Any]:
         "tags": [TAGS[operation.name]],
         "summary": operation.summary,
         "description": operation.text,
-        "security": [{operation.scheme: [] if operation.scope == ANY else [operation.scope]}]
-        if operation.scope is not None
-        else [],
+        "security": [{operation.scheme: [] if scope == ANY else [scope]} for scope in operation.scopes],
         "responses": {str(operation.status): _success(operation)} | _failures(operation),
     }
     if operation.parameters:

@@ -58,6 +58,8 @@ class Operation:
     example: Mapping[str, Any] | None = None
     # The scope that the key needs; None for an operation without a key.
     scope: str | None = None
+    # True if the scope of operators opens it as well, for the tenant that the operator names.
+    for_operators: bool = False
     # The way in which the key is shown.
     scheme: Literal["key", "internal"] = "key"
     # The names of parameters and of headers of the answer, in `reference.fields`.
@@ -69,6 +71,13 @@ class Operation:
     while_read_only: bool = False
     # The function that serves it; None for pages and for the description itself.
     route: Callable[..., Any] | None = None
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """The scopes of which the key needs one. Empty for an operation without a key."""
+        if self.scope is None:
+            return ()
+        return (self.scope, OPS) if self.for_operators else (self.scope,)
 
     @property
     def reads(self) -> bool:
@@ -127,6 +136,7 @@ class Routes:
         parameters: tuple[str, ...] = (),
         headers: tuple[str, ...] = (),
         while_read_only: bool = False,
+        for_operators: bool = False,
     ) -> Callable[[Route[P, R]], Route[P, R]]:
         def served(route: Route[P, R]) -> Route[P, R]:
             whole = f"{self._prefix}{path}"
@@ -142,6 +152,7 @@ class Routes:
                 examples=examples,
                 example=example,
                 scope=scope,
+                for_operators=for_operators,
                 parameters=(*_PARAMETER.findall(whole), *parameters),
                 headers=headers,
                 codes=codes,
@@ -152,7 +163,9 @@ class Routes:
             def answer(*given: P.args, **named: P.kwargs) -> R:
                 # The checks stand in front of every route, so no route can leave one out.
                 event = self.router.current_event
-                caller = requests.operator(event) if scope == OPS else requests.caller(event, scope)
+                caller = (
+                    requests.operator(event) if scope == OPS else requests.caller(event, *operation.scopes)
+                )
                 caller = caller.performs(name, scope=scope, reads=operation.reads)
                 if operation.is_refused_while_read_only:
                     requests.check_writable()

@@ -1,6 +1,8 @@
 """The parts of a request that routes use, read in one way."""
 
 import base64
+import hashlib
+import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -32,17 +34,17 @@ BODY_BYTES_MAX: Final = 1024 * 1024
 BATCH_BYTES_MAX: Final = 5 * 1024 * 1024
 _VISIBLE = re.compile(patterns.IDEMPOTENCY_KEY)
 _DEPTH = re.compile(r"[0-9]{1,3}")
-_VERSION = re.compile(r'"([0-9]{1,9})"|([0-9]{1,9})')
+_VERSION = re.compile(r'"([0-9]{1,9})(?:-[0-9a-f]{8})?"|([0-9]{1,9})')
 # Lambda counts a body as a JSON string, in which each of these takes a byte more.
 _LONGER_AS_JSON: Final = (b'"', b"\\", b"\n", b"\r", b"\t")
 # The character that a gateway puts for bytes that are no UTF-8.
 _REPLACED: Final = "\ufffd"
 
 
-def caller(event: BaseProxyEvent, scope: str) -> Caller:
-    """Returns the caller and the tenant. Raises Forbidden if the key lacks the scope."""
+def caller(event: BaseProxyEvent, *scopes: str) -> Caller:
+    """Returns the caller and the tenant. Raises Forbidden if the key has none of the scopes."""
     named, given = event.headers.get(TENANT_HEADER.lower()), wired()
-    found = given.guards.admission.caller(event["requestContext"], _shown(event), named).needs(scope)
+    found = given.guards.admission.caller(event["requestContext"], _shown(event), named).needs_one(*scopes)
     given.author.name = found.actor
     return found
 
@@ -171,11 +173,17 @@ def version_wanted(event: BaseProxyEvent) -> int | None:
     return int(match[1] or match[2])
 
 
-def item(content: AnswerT, *, status: int = 200, headers: dict[str, str] | None = None) -> Response[AnswerT]:
-    """An answer that is one item: its version is its ETag."""
+def item(
+    content: AnswerT, *, status: int = 200, headers: dict[str, str] | None = None, derived: bool = False
+) -> Response[AnswerT]:
+    """An answer that is one item: its version is its ETag. A `derived` answer also tells what changes without the
+    version of the item. Its ETag names its text too, so that If-None-Match finds the change."""
+    tag = str(content["version"])
+    if derived:
+        tag += f"-{hashlib.sha256(json.dumps(content).encode()).hexdigest()[:8]}"
     return Response(
         status_code=status,
         content_type="application/json",
         body=content,
-        headers={"ETag": f'"{content["version"]}"', **(headers or {})},
+        headers={"ETag": f'"{tag}"', **(headers or {})},
     )

@@ -37,11 +37,12 @@ class Arrival:
 class Receiver:
     """`/status/<n>` answers n, `/redirect?to` sends elsewhere, `/hangs` keeps each caller waiting until that has hung
     up, `/hang-once` only its first, and `/tempers` answers each attempt as `temper_of` says. While it `is_down`, every
-    path answers 503."""
+    path answers 503; while it `refuses`, 422."""
 
     url: str
     arrivals: list[Arrival] = field(default_factory=list)
     is_down: bool = False
+    refuses: bool = False
 
     def of(self, task_id: str) -> list[Arrival]:
         return [arrival for arrival in self.arrivals if arrival.task_id == task_id]
@@ -84,6 +85,8 @@ def receiving() -> Iterator[Receiver]:
                     self.answer(500)
                 case "is down":
                     self.answer(503)
+                case "refuses":
+                    self.answer(422)
                 case "asks to wait":
                     self.answer(429, Retry_After=str(ASKED_SECONDS))
                 case _ if path == "/redirect":
@@ -94,6 +97,8 @@ def receiving() -> Iterator[Receiver]:
         def _temper(self, path: str, arrival: Arrival) -> str:
             if receiver.is_down:
                 return "is down"
+            if receiver.refuses:
+                return "refuses"
             if path == "/hangs":
                 return "hangs"
             if path == "/hang-once" and len(receiver.of(arrival.task_id)) == 1:

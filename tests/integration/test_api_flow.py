@@ -106,6 +106,27 @@ def test_a_destination_that_is_down_is_shown_tried_and_let_go_by_its_tenant(
     assert client.call("POST", f"{path}/probe").body["state"] == "HALF_OPEN"
     told = client.call("POST", f"{path}/reset").body
     assert (told["state"], told["failures"]) == ("RECOVERING", 0)
-    assert client.get(DESTINATIONS).body == {"destinations": []}
+    assert client.get(DESTINATIONS).body == {"destinations": [], "next_cursor": None}
     assert flow.breakers([circuit])[circuit].closed_at is not None
     assert flow.breakers([circuit])[circuit].closed_at >= now - timedelta(seconds=1)
+
+
+def test_destinations_come_page_by_page(world: World, client: Client) -> None:
+    flow, now = DynamoFlow(table=world.tables["flow"], client=world.dynamodb), datetime.now(UTC)
+    hosts = [f"https://{name}.example" for name in ("a", "b", "c" * 300 + "a", "c" * 300 + "b", "d")]
+    for host in hosts:
+        opened = rules.failed(Breaker(), 10, now=now, error="connection refused")
+        assert flow.change_breaker((client.tenant, f"webhook:{host}"), Breaker(), opened)
+    found, cursor = list[str](), ""
+    while True:
+        page = client.get(DESTINATIONS, f"limit=2{cursor}").body
+        assert len(page["destinations"]) <= 2
+        found += [each["address"] for each in page["destinations"]]
+        if page["next_cursor"] is None:
+            break
+        cursor = f"&cursor={page['next_cursor']}"
+    assert sorted(found) == hosts
+    assert [each[:9] for each in found] == [each[:9] for each in hosts]
+    assert [each["address"] for each in client.get(DESTINATIONS).body["destinations"]] == found
+    for wrong in ("limit=0", "limit=101", "cursor=x", "state=OPEN"):
+        assert problem(client.get(DESTINATIONS, wrong)) == (422, "validation_failed")

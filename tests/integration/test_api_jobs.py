@@ -59,6 +59,28 @@ def test_the_sketch_of_the_requirements_is_taken_and_told_again(usual: Client) -
     assert details(usual, first.body)["status"] == "CANCELLED"
 
 
+@pytest.mark.parametrize(
+    "when", [{"delaySeconds": 600}, {"cron": "0 3 * * *"}], ids=["once", "again and again"]
+)
+def test_a_job_tells_its_version_and_its_cancellation_may_name_one(
+    usual: Client, when: dict[str, Any]
+) -> None:
+    made = usual.call("POST", JOBS, when)
+    path = f"{JOBS}/{made.body['jobId']}"
+    found = usual.get(path)
+    assert (made.headers["etag"], found.body["version"]) == ('"1"', 1)
+    known = usual.call("GET", path, headers={"if-none-match": found.headers["etag"]})
+    assert known.status == 304
+    later = {"delay_seconds": 900} if "cron" not in when else {"cron": "0 4 * * *"}
+    task = f"/api/v1/tasks/{made.body['jobId']}"
+    assert usual.call("PATCH", task, later, {"if-match": found.headers["etag"]}).status == 200
+    for tag in (made.headers["etag"], found.headers["etag"]):
+        late = usual.call("POST", f"{path}/cancel", headers={"if-match": tag})
+        assert (late.status, late.body["code"]) == (412, "version_conflict")
+    cancelled = usual.call("POST", f"{path}/cancel", headers={"if-match": usual.get(path).headers["etag"]})
+    assert (cancelled.body, cancelled.headers["etag"]) == ({"status": "CANCELLED"}, '"3"')
+
+
 def test_a_key_stands_for_its_job_whatever_the_default_target_has_become(usual: Client, world: World) -> None:
     form = {"delaySeconds": 600, "idempotencyKey": "j"}
     first = usual.call("POST", JOBS, form).body

@@ -89,7 +89,9 @@ def test_a_payment_is_changed_and_cancelled_with_what_it_holds(payer: Client) ->
     assert balances(payer, "alice") == [(100, 0)]
     told = payer.get(f"{path}/events").body["events"]
     assert [event["event_type"] for event in told] == ["SCHEDULED", "RESCHEDULED", "CANCELLED"]
-    assert payer.get(f"{path}/executions").body == {"executions": []}
+    assert payer.get(f"{path}/executions").body == {"executions": [], "next_cursor": None}
+    for wrong in ("status=FAILED", "limit=0", "cursor=x"):
+        assert payer.get(f"{path}/executions", wrong).status == 422
     assert payer.get(path).body["cancelled_at"] == told[-1]["timestamp"]
     assert_sound(payer)
 

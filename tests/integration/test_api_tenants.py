@@ -94,6 +94,7 @@ def test_a_change_replaces_what_it_names_and_nothing_else(operator: Client) -> N
     assert own["quotas"] == {"registered_per_second": 7, "runs_in_flight": 50}
     reader = Client(tenant=tenant["tenant_id"], scopes="tasks:read")
     limits = reader.get("/api/v1/limits").body
+    assert limits["tier"] == "gold"
     assert limits["registered"] == {"limit": 70, "used": 0, "window_seconds": 10}
     assert limits["runs_in_flight"] == {"limit": 48, "per_worker": 3}
     assert operator.call("PATCH", path, {"tier": "gold"}).body["version"] == own["version"]
@@ -102,6 +103,28 @@ def test_a_change_replaces_what_it_names_and_nothing_else(operator: Client) -> N
     elsewhere = {"default_target": {"type": "sqs", "queue_url": "https://sqs.example.com/1/b"}}
     assert problem(operator.call("PATCH", path, elsewhere)) == (422, "destination_not_allowed")
     assert problem(operator.call("PATCH", f"{PATH}/nobody", {"tier": "gold"})) == (404, "not_found")
+
+
+def test_a_change_of_a_tenant_may_name_the_version_that_it_is_for(operator: Client) -> None:
+    path = f"{PATH}/{made(operator)['tenant_id']}"
+    first = operator.get(path).headers["etag"]
+    changed = operator.call("PATCH", path, {"tier": "gold"}, {"if-match": first})
+    assert (first, changed.status, changed.headers["etag"]) == ('"1"', 200, '"2"')
+    assert operator.call("PATCH", path, {"tier": "gold"}, {"if-match": first}).body == changed.body
+    late = operator.call("PATCH", path, {"spread_seconds": 5}, {"if-match": first})
+    assert problem(late) == (412, "version_conflict")
+    assert operator.get(path).body == changed.body
+    suspended = operator.call("POST", f"{path}/suspend", {"pending": "run", "reason": "unpaid"})
+    resumed = operator.call("POST", f"{path}/resume")
+    assert [each.headers["etag"] for each in (suspended, resumed)] == ['"3"', '"4"']
+
+
+def test_a_tenant_is_suspended_without_a_reason(operator: Client) -> None:
+    path = f"{PATH}/{made(operator)['tenant_id']}"
+    suspended = operator.call("POST", f"{path}/suspend", {"pending": "run"})
+    assert (suspended.status, suspended.body["status"]) == (200, "SUSPENDED")
+    assert suspended.body["suspended_because"] == "suspended by an operator"
+    assert problem(operator.call("POST", f"{path}/suspend", {})) == (422, "validation_failed")
 
 
 def test_a_suspended_tenant_reads_and_cancels_and_registers_nothing(client: Client, operator: Client) -> None:

@@ -1,6 +1,7 @@
 """Operations through the real handlers: of the API, of `operate` and of `run_tasks`."""
 
 import json
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
@@ -12,6 +13,7 @@ from functions.operate.handler import handler as operate
 from functions.sweep.handler import wired as swept_by
 from postdate.domain.operation import STALLED_AFTER
 from postdate.stores.definition_row import author_in
+from tests.e2e.receiver import Receiver
 from tests.engines import Engines, speaking_to
 from tests.integration.conftest import SETTINGS
 from tests.integration.world import Client, Context, World
@@ -81,6 +83,8 @@ def test_a_plan_is_started_carried_out_and_reported(world: World, operator: Clie
     assert {item["outcome"] for item in items["items"]} == {"done"}
     assert len(world.received(queue["QueueUrl"])) == 3
     assert operator.get("/api/v1/operations").body["operations"] == [told]
+    tags = [each.headers["etag"] for each in (planned, started, operator.get(f"/api/v1/operations/{id}"))]
+    assert tags == [f'"{version}"' for version in (1, started.body["version"], told["version"])]
 
 
 def test_plans_are_paused_and_resumed_by_a_filter(world: World, operator: Client, machine: Any) -> None:
@@ -121,6 +125,30 @@ def test_a_filter_of_plans_names_no_instant_and_no_failure(operator: Client) -> 
         assert operator.call("POST", "/api/v1/operations", asked).status == 422
     redriven = {"action": "redrive", "kind": "plans", "ids": ["task_x"], "reason": "maintenance"}
     assert operator.call("POST", "/api/v1/operations", redriven).status == 422
+
+
+def test_items_come_in_pages_of_no_more_than_asked_for(world: World, operator: Client, machine: Any) -> None:
+    given = {"delay_seconds": 3600, "target": operator.target}
+    made = operator.call("POST", "/api/v1/tasks/batch", {"tasks": [given] * 60}).body["results"]
+    ids = sorted(each["task"]["task_id"] for each in made)
+    planned = operator.call("POST", "/api/v1/operations", asked(ids, action="cancel")).body
+    path = f"/api/v1/operations/{planned['operation_id']}/items"
+    assert len(operator.get(path).body["items"]) == 20
+    for limit in (7, 25, 30, 60, 100):
+        found, cursor = list[list[str]](), ""
+        while True:
+            page = operator.get(path, f"limit={limit}{cursor}").body
+            found.append([each["item_id"] for each in page["items"]])
+            if page["next_cursor"] is None:
+                break
+            cursor = f"&cursor={page['next_cursor']}"
+        assert [id for each in found for id in each] == ids
+        assert {len(each) for each in found[:-1]} <= {limit}
+        assert 0 < len(found[-1]) <= limit
+    _, mark = json.loads(urlsafe_b64decode(operator.get(path).body["next_cursor"]))
+    for place in ("x", "-1", "1" * 10):
+        forged = urlsafe_b64encode(json.dumps([place, mark]).encode()).decode()
+        assert operator.get(path, f"cursor={forged}").status == 422
 
 
 def test_another_tenant_neither_sees_nor_changes_it(world: World, operator: Client, machine: Any) -> None:
@@ -224,7 +252,11 @@ def test_letters_are_for_operators(world: World, client: Client) -> None:
     assert client.get("/api/v1/ops/dlq/tasks").status == 403
     someone = Client(tenant=client.tenant, scopes="ops", operates=True)
     assert someone.get("/api/v1/ops/dlq/unknown").status == 404
-    assert someone.get("/api/v1/ops/dlq/tasks", "group=tenant").status == 422
+    assert someone.get("/api/v1/ops/dlq/tasks").body["next_cursor"] is None
+    assert someone.get("/api/v1/ops/dlq/tasks", "group=failure").body["next_cursor"] is None
+    for wrong in ("group=tenant", "tenant=x", "cursor=x"):
+        refused = someone.get("/api/v1/ops/dlq/tasks", wrong)
+        assert [each["field"] for each in refused.body["errors"]] == [wrong.partition("=")[0]]
 
 
 def test_waiting_tasks_are_cancelled_and_payments_are_no_kind_to_discard(
@@ -266,7 +298,7 @@ def test_a_redrive_of_dead_letters_in_short_is_an_operation_that_has_begun(
     world: World, operator: Client, machine: Any
 ) -> None:
     ids = dead(world, operator, 2)
-    person = Client(tenant=operator.tenant, scopes="ops tasks:write tasks:read", operates=True)
+    person = Client(tenant=operator.tenant, scopes="ops", operates=True)
     path = "/api/v1/ops/dlq/tasks/redrive"
     begun = person.call("POST", path, {"ids": ids[:1], "max_per_second": 5})
     assert (begun.status, begun.body["state"], begun.body["action"]) == (202, "RUNNING", "redrive")
@@ -283,3 +315,59 @@ def test_a_redrive_of_dead_letters_in_short_is_an_operation_that_has_begun(
     for why, (queue, body, status) in refused.items():
         assert person.call("POST", f"/api/v1/ops/dlq/{queue}/redrive", body).status == status, why
     assert operator.call("POST", path, {"ids": ids}).status == 403
+
+
+def dead_deliveries(world: World, client: Client, receiver: Receiver, count: int) -> tuple[str, list[str]]:
+    """A subscription, and test events that its endpoint refused for good."""
+    owner = Client(tenant=client.tenant)
+    form = {"target": {"type": "webhook", "url": f"{receiver.url}/hook"}, "types": ["task.dead"]}
+    id = owner.call("POST", "/api/v1/subscriptions", form).body["subscription_id"]
+    path = f"/api/v1/subscriptions/{id}"
+    runs = [owner.call("POST", f"{path}/test").body["run_id"] for _ in range(count)]
+    receiver.refuses = True
+    world.run(world.received(world.queues["tasks"], tenant=client.tenant))
+    receiver.refuses = False
+    assert {run: owner.get(f"/api/v1/runs/{run}").body["status"] for run in runs} == dict.fromkeys(
+        runs, "DEAD"
+    )
+    return id, runs
+
+
+def test_a_dead_delivery_is_redriven_and_another_one_is_discarded(
+    world: World, operator: Client, receiver: Receiver, machine: Any
+) -> None:
+    subscription, (first, second) = dead_deliveries(world, operator, receiver, 2)
+    assert set(of(operator, letters_of(world, operator))) == {first, second}
+
+    def carried_out(**fields: Any) -> dict[str, Any]:
+        form = {"action": "redrive", "kind": "tasks", "reason": "it is mended", "dry_run": False} | fields
+        begun = operator.call("POST", "/api/v1/operations", form)
+        assert (begun.status, begun.body["eligible"]["count"]) == (202, 1), begun.body
+        id = begun.body["operation_id"]
+        operate({"operation_id": id, "run": 1}, Context())
+        world.run(world.received(world.queues["tasks"], tenant=operator.tenant))
+        assert operate({"operation_id": id, "run": 1}, Context())["goes_on"] is False
+        told: dict[str, Any] = operator.get(f"/api/v1/operations/{id}").body
+        return told
+
+    redriven = carried_out(ids=[first])
+    assert (redriven["state"], redriven["done"], redriven["failed"]) == ("DONE", 1, 0)
+    assert operator.get(f"/api/v1/runs/{first}").body["status"] == "SUCCEEDED"
+    assert [each.headers["webhook-id"] for each in receiver.of(subscription)].count(first) == 2
+    assert set(of(operator, letters_of(world, operator))) == {second}
+    discarded = carried_out(action="discard", filter={"destination": receiver.url})
+    assert (discarded["state"], discarded["done"], discarded["missing"]) == ("DONE", 1, 0)
+    assert of(operator, letters_of(world, operator)) == {}
+    assert operator.get(f"/api/v1/runs/{second}").body["status"] == "DEAD"
+
+
+def test_deliveries_of_an_ended_subscription_are_left_alone(
+    world: World, operator: Client, receiver: Receiver, machine: Any
+) -> None:
+    subscription, runs = dead_deliveries(world, operator, receiver, 1)
+    Client(tenant=operator.tenant).call("DELETE", f"/api/v1/subscriptions/{subscription}")
+    for named in ({"ids": runs}, {"ids": None, "filter": {"destination": receiver.url}}):
+        planned = operator.call("POST", "/api/v1/operations", asked(runs) | named).body
+        assert planned["eligible"]["count"] == 0
+        reason = "is a delivery to a subscription that has ended"
+        assert planned["not_eligible"] == [{"reason": reason, "count": 1}]

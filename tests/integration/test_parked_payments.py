@@ -43,10 +43,19 @@ def payer(client: Client) -> Client:
     return own
 
 
+def executions(client: Client, id: str, query: str = "") -> tuple[list[str], str | None]:
+    told = client.get(f"/api/v1/payments/{id}/executions", query).body
+    return [each["execution_id"] for each in told["executions"]], told["next_cursor"]
+
+
 def test_a_parked_payment_is_a_letter_until_an_operation_cancels_it(world: World, payer: Client) -> None:
     id = payer.pay(key="p").body["payment_id"]
     reserve(world, payer, 0)
     parked(world, payer, id)
+    attempts, cursor = executions(payer, id)
+    assert (len(attempts), cursor) == (3, None)
+    first, cursor = executions(payer, id, "limit=2")
+    assert (first, executions(payer, id, f"limit=2&cursor={cursor}")) == (attempts[:2], (attempts[2:], None))
     letters = Client(tenant="none", scopes="ops", operates=True)
     # A look gives its letters back at once.
     for _ in range(2):

@@ -48,6 +48,8 @@ class Case:
             return {403}
         if not self.operates and self.names == "other":
             return {403}
+        if self.operates and operation.for_operators and self.scope == OPS:
+            return None
         return None if operation.scope in (self.scope, ANY) else {403}
 
 

@@ -2,7 +2,7 @@
 tenant."""
 
 import re
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -12,7 +12,7 @@ from functions.api.operation import Operation
 from functions.api.reference.operations import OPERATIONS
 from tests.integration.test_api_errors import problem
 from tests.integration.test_api_payments import PAYMENTS
-from tests.integration.world import ALL_SCOPES, Client, World
+from tests.integration.world import ALL_SCOPES, Answer, Client, World
 
 GUARDED: Final = [each for each in OPERATIONS if each.scope not in (None, ANY) and each.scheme == "key"]
 OF_ONE_ACCOUNT: Final = [
@@ -33,12 +33,14 @@ def asked(client: Client, operation: Operation, **ids: str) -> tuple[int, str | 
 def test_each_route_needs_its_own_scope_and_no_other(
     client: Client, operation: Operation, operates: bool
 ) -> None:
-    others = " ".join(sorted({*ALL_SCOPES.split(), "ops", "internal:none"} - {str(operation.scope)}))
+    opened_by = set(operation.scopes) if operates else {str(operation.scope)}
+    others = " ".join(sorted({*ALL_SCOPES.split(), "ops", "internal:none"} - opened_by))
     without = Client(tenant=client.tenant, scopes=others, operates=operates)
     assert asked(without, operation) == (403, "forbidden")
-    alone = Client(tenant=client.tenant, scopes=str(operation.scope), operates=operates)
-    refused = asked(alone, operation)[0] in (401, 403)
-    assert refused is (operation.scope == "ops" and not operates)
+    for scope in opened_by:
+        alone = Client(tenant=client.tenant, scopes=scope, operates=operates)
+        refused = asked(alone, operation)[0] in (401, 403)
+        assert refused is (scope == "ops" and not operates)
 
 
 @pytest.mark.parametrize("operation", OF_ONE_ACCOUNT, ids=lambda operation: operation.name)
@@ -83,6 +85,36 @@ class TestAnOperator:
         answer = operator.call("GET", "/api/v1/tasks", headers={"postdate-tenant": named})
         assert problem(answer) == (403, "forbidden")
         assert "Postdate-Tenant" in answer.body["detail"]
+
+    def test_audits_and_redrives_with_the_key_that_the_command_line_makes(
+        self, client: Client, world: World
+    ) -> None:
+        client.accounts(alice=50)
+        text = tenants.operator_key(world.key_table)
+
+        def ask(method: str, path: str, body: Any = None, *, names: str = client.tenant) -> Answer:
+            def change(event: dict[str, Any]) -> None:
+                event["headers"] |= {"authorization": f"Bearer {text}", "postdate-tenant": names}
+                event["requestContext"]["authorizer"]["lambda"] = {
+                    "tenant": "",
+                    "key_id": text.split("_")[1],
+                }
+
+            return client.call(method, path, body, change=change)
+
+        audited = ask("GET", "/api/v1/audit")
+        assert (audited.status, audited.body["ok"], audited.body["accounts"]) == (200, True, 1)
+        assert problem(ask("GET", "/api/v1/audit", names="")) == (403, "forbidden")
+        for queue in ("tasks", "payments"):
+            path = f"/api/v1/ops/dlq/{queue}/redrive"
+            # A redrive that finds no item is planned, and no machine is there to begin it.
+            begun = ask("POST", path, {"ids": ["task_x"]})
+            assert problem(begun) == (503, "unavailable")
+            assert problem(ask("POST", path, {"ids": ["task_x"]}, names="nobody")) == (403, "forbidden")
+        # The scope suffices for these two alone.
+        assert problem(ask("POST", "/api/v1/accounts", {"account_id": "bob"})) == (403, "forbidden")
+        plan = {"action": "redrive", "kind": "tasks", "ids": ["task_x"], "reason": "mended"}
+        assert problem(ask("POST", "/api/v1/operations", plan)) == (403, "forbidden")
 
     def test_is_told_of_an_unknown_path_without_naming_a_tenant(self, client: Client) -> None:
         operator = Client(tenant=client.tenant, operates=True)

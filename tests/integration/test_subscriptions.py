@@ -196,3 +196,27 @@ def test_a_tenant_has_a_bounded_number_of_subscriptions_and_sees_no_others(
     other = world.tenant(f"{payer.tenant}-other")
     assert other.get(PATH).body["subscriptions"] == []
     assert other.get(f"{PATH}/{ids[1]}").status == 404
+
+
+def test_a_change_of_a_subscription_may_name_the_version_that_it_is_for(
+    payer: Client, receiver: Receiver
+) -> None:
+    form = {"target": {"type": "webhook", "url": f"{receiver.url}/hook"}, "types": ["*"]}
+    made = payer.call("POST", PATH, form)
+    path = f"{PATH}/{made.body['subscription_id']}"
+    first = made.headers["etag"]
+    assert first == payer.get(path).headers["etag"] == '"1"'
+    changed = payer.call("PATCH", path, {"ordered": False}, {"if-match": first})
+    assert (changed.status, changed.headers["etag"]) == (200, '"2"')
+    # The change is there already: a repeated request is no conflict.
+    assert payer.call("PATCH", path, {"ordered": False}, {"if-match": first}).body == changed.body
+    for method, body in (("PATCH", {"ordered": True}), ("DELETE", None)):
+        late = payer.call(method, path, body, {"if-match": first})
+        assert (late.status, late.body["code"]) == (412, "version_conflict")
+        assert payer.call(method, path, body, {"if-match": "new"}).status == 422
+    assert payer.get(path).body == changed.body
+    assert payer.call("POST", f"{path}/pause").headers["etag"] == '"3"'
+    assert payer.call("POST", f"{path}/resume").headers["etag"] == '"4"'
+    ended = payer.call("DELETE", path, headers={"if-match": "4"})
+    assert (ended.body["status"], ended.headers["etag"]) == ("ENDED", '"5"')
+    assert payer.call("DELETE", path, headers={"if-match": "4"}).body == ended.body

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, Instant, told
+from functions.api.answers import Count, Cursor, Instant, told
 from functions.api.forms import text_of
 from postdate.domain.breaker import Breaker, State
 
@@ -41,6 +41,7 @@ class Destination(TypedDict):
 
 class DestinationList(TypedDict):
     destinations: list[Destination]
+    next_cursor: Cursor
 
 
 def of(circuit: str, breaker: Breaker, now: datetime) -> Destination:

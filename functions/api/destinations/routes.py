@@ -1,12 +1,15 @@
 """Routes of destinations, under /api/v1/destinations: the breakers of a tenant's own calls."""
 
+import hashlib
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from typing import Final
 
+from functions.api import listing, requests
 from functions.api.caller import Caller
 from functions.api.destinations import answers
+from functions.api.listing import Span
 from functions.api.operation import Routes
 from functions.api.wiring import wired
 from postdate.domain import breaker as rules
@@ -17,6 +20,7 @@ from postdate.stores.flow import Flow
 DESTINATIONS: Final = Routes("/api/v1/destinations")
 _READ, _WRITE = "tasks:read", "tasks:write"
 _TRIES: Final = 5
+_PLACE_BYTES: Final = 200
 
 
 @DESTINATIONS.serves(
@@ -24,13 +28,19 @@ _TRIES: Final = 5
     "",
     name="listDestinations",
     summary="List destinations that something is held against",
-    text="A destination that is well is not in the list. All are in one answer, in the order of their addresses.",
+    text="A destination that is well is not in the list. They are in the order of their addresses.",
     scope=_READ,
-    codes=(),
+    parameters=("limit", "cursor"),
+    codes=("validation_failed",),
 )
 def list_destinations(caller: Caller) -> answers.DestinationList:
+    parameters = requests.parameters(DESTINATIONS.router.current_event)
+    listing.only_known(parameters)
+    span = Span.of(parameters, "destinations", caller.tenant)
     now, found = wired().clock.now(), wired().tables.flow.states(caller.tenant)
-    return {"destinations": [answers.of(circuit, found[circuit], now) for circuit in sorted(found)]}
+    behind = sorted((each for each in found if _place(each) > span.after), key=_place)
+    shown, cursor = span.cut(behind, _place)
+    return {"destinations": [answers.of(each, found[each], now) for each in shown], "next_cursor": cursor}
 
 
 @DESTINATIONS.serves(
@@ -61,6 +71,15 @@ def probe(caller: Caller, destination_id: str) -> answers.Destination:
 def reset(caller: Caller, destination_id: str) -> answers.Destination:
     now = wired().clock.now()
     return _changed(caller.tenant, destination_id, partial(rules.reset, now=now), now)
+
+
+def _place(circuit: str) -> str:
+    """The place of a destination in the list: its address, or the beginning of a long one and a hash. A cursor has room
+    for no more."""
+    whole = circuit.encode()
+    if len(whole) <= _PLACE_BYTES:
+        return circuit
+    return f"{whole[:_PLACE_BYTES].decode(errors='ignore')} {hashlib.sha256(whole).hexdigest()[:32]}"
 
 
 def _changed(

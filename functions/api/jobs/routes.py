@@ -61,7 +61,7 @@ _AT_ONCE: Final = 8
         },
     },
     scope=WRITE,
-    headers=("Location", "Idempotent-Replayed"),
+    headers=("Location", "ETag", "Idempotent-Replayed"),
     codes=(*REFUSED, *OF_KEYS, "loop_refused"),
 )
 def register(caller: Caller) -> Response[answers.Job]:
@@ -69,8 +69,12 @@ def register(caller: Caller) -> Response[answers.Job]:
     (answer,) = orders.register(caller.tenant, [(form, form.idempotency_key)], depth=depth)
     if isinstance(answer, PostdateError):
         raise answer
-    job = answers.of(orders.told(answer))
-    headers: dict[str, str | list[str]] = {"Location": f"/v1/jobs/{job['jobId']}"}
+    task = orders.told(answer)
+    job = answers.of(task)
+    headers: dict[str, str | list[str]] = {
+        "Location": f"/v1/jobs/{job['jobId']}",
+        "ETag": f'"{task["version"]}"',
+    }
     if answer.replayed:
         headers["Idempotent-Replayed"] = "true"
     return Response(status_code=201, content_type="application/json", body=job, headers=headers)
@@ -107,11 +111,14 @@ def list_jobs(caller: Caller) -> answers.JobList:
     summary="Get a job",
     text="The current state of the job, with its payload. Of a recurring job the answer also shows its last run.",
     scope=READ,
+    headers=("ETag",),
     codes=("not_found",),
 )
-def get(caller: Caller, job_id: str) -> answers.JobDetailsWithPayload:
+def get(caller: Caller, job_id: str) -> Response[answers.JobDetailsWithPayload]:
     found, payload = tasks.found(caller.tenant, job_id)
-    return {**_details(found), "payload": payload}
+    job: answers.JobDetailsWithPayload = {**_details(found), "payload": payload}
+    # The runs of a recurring job change without its version.
+    return requests.item(job, derived=isinstance(found, Definition))
 
 
 @JOBS.serves(
@@ -121,11 +128,20 @@ def get(caller: Caller, job_id: str) -> answers.JobDetailsWithPayload:
     summary="Cancel a job",
     text="The same as to cancel its task.",
     scope=WRITE,
-    codes=("not_found", "invalid_state"),
+    parameters=("IfMatch",),
+    headers=("ETag",),
+    codes=("validation_failed", "not_found", "invalid_state", "version_conflict"),
 )
-def cancel(caller: Caller, job_id: str) -> answers.CancelledJob:
+def cancel(caller: Caller, job_id: str) -> Response[answers.CancelledJob]:
     changer = wired().recurring.changer if is_definition(job_id) else wired().tasks.changer
-    return {"status": changer.cancel(caller.tenant, job_id, version=None).state.value}
+    cancelled = changer.cancel(caller.tenant, job_id, version=requests.version_wanted(_event()))
+    body: answers.CancelledJob = {"status": cancelled.state.value}
+    return Response(
+        status_code=200,
+        content_type="application/json",
+        body=body,
+        headers={"ETag": f'"{cancelled.version}"'},
+    )
 
 
 def _details(found: Task | Definition) -> answers.JobDetails:

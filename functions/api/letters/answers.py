@@ -43,6 +43,7 @@ class DeadLetterList(TypedDict):
     queue: str
     letters: NotRequired[list[DeadLetter]]
     groups: NotRequired[Annotated[list[LetterGroup], told("With `group=failure`: instead of the letters.")]]
+    next_cursor: Annotated[str | None, told("Always null: there is one page.")]
 
 
 def letter(shown: ShownLetter, letters: DeadLetters) -> DeadLetter:

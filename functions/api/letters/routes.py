@@ -31,8 +31,9 @@ _FAILURE: Final = "failure"
     name="listDeadLetters",
     summary="List dead letters",
     text="Of the queue `tasks` or `payments`, with what is known of their items, the oldest first; with "
-    "`group=failure` their numbers by failure and destination, of 1,000 letters at most. A letter whose "
-    "items all went on is deleted. Plan an operation to redrive or discard them.",
+    "`group=failure` their numbers by failure and destination, of 1,000 letters at most. There is one page: a queue "
+    "cannot be read from a place on, so `next_cursor` is always null. A letter whose items all went on is deleted. "
+    "Plan an operation to redrive or discard them.",
     scope=OPS,
     parameters=("dlq_group", "limit"),
     codes=("validation_failed", "not_found"),
@@ -45,13 +46,19 @@ def list_letters(_: Caller, queue: str) -> answers.DeadLetterList:
     if letters is None:
         raise NotFound(f"there is no queue {queue}")
     listing.only_known(given, "group")
-    if given.get("group", _FAILURE) != _FAILURE or "cursor" in given:
-        raise ValidationFailed([("group", f"is {_FAILURE}, and letters have no cursor")])
+    if "cursor" in given:
+        raise ValidationFailed([("cursor", "is not a cursor of this list, which has one page")])
+    if given.get("group", _FAILURE) != _FAILURE:
+        raise ValidationFailed([("group", f"is {_FAILURE}")])
     if "group" in given:
         groups = [answers.group(each) for each in grouped(letters.shown(_GROUPED_MAX))]
-        return {"queue": queue, "groups": groups}
+        return {"queue": queue, "groups": groups, "next_cursor": None}
     shown = letters.shown(Span.of(given, "letters", queue).limit)
-    return {"queue": queue, "letters": [answers.letter(each, letters) for each in shown]}
+    return {
+        "queue": queue,
+        "letters": [answers.letter(each, letters) for each in shown],
+        "next_cursor": None,
+    }
 
 
 @LETTERS.serves(
@@ -60,7 +67,7 @@ def list_letters(_: Caller, queue: str) -> answers.DeadLetterList:
     name="redriveDeadLetters",
     summary="Redrive items of a queue of dead letters",
     text="Short for an operation `redrive` without a dry run, of the tenant that `Postdate-Tenant` names: it begins at "
-    "once. The queue is `tasks` or `payments`. The key needs the scope to change items of that kind as well.",
+    "once. The queue is `tasks` or `payments`. The scope `ops` suffices for items of either kind.",
     status=202,
     body=RedriveForm,
     examples={
@@ -70,7 +77,7 @@ def list_letters(_: Caller, queue: str) -> answers.DeadLetterList:
         }
     },
     scope=OPS,
-    headers=("Location",),
+    headers=("Location", "ETag"),
     codes=("malformed", "validation_failed", "limit_exceeded", "invalid_state", "not_found"),
 )
 def redrive(_: Caller, queue: str) -> Response[operations.Operation]:
@@ -83,5 +90,4 @@ def redrive(_: Caller, queue: str) -> Response[operations.Operation]:
     except ValueError as error:
         raise ValidationFailed([("filter", str(error))]) from None
     caller = requests.caller(event, OPS)
-    planned = planner.plan(caller, form.redrive(kind, caller), form.items)
-    return operations.accepted(planner.start(caller, planned.id))
+    return operations.accepted(planner.redrive(caller, form.redrive(kind, caller), form.items))

@@ -28,6 +28,7 @@ class WorkersLimit(Limit):
 
 
 class TenantLimits(TypedDict):
+    tier: Annotated[str, told("The tenant's tier. Without a quota of its own `registered` follows from it.")]
     registered: Annotated[
         WindowLimit,
         told(
@@ -56,6 +57,7 @@ def limits(tenant: Tenant, *, registered: int, tasks_stored: int, workers: int) 
     share = share_of_worker(tenant.tenancy.runs_in_flight, workers)
     window_seconds = int(WINDOW.total_seconds())
     return {
+        "tier": tenant.tier,
         "registered": {
             "limit": tenant.quota * window_seconds,
             "used": registered,

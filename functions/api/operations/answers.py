@@ -5,6 +5,7 @@ from typing import Annotated, NotRequired
 from aws_lambda_powertools.event_handler import Response
 from typing_extensions import TypedDict
 
+from functions.api import requests
 from functions.api.answers import Count, Cursor, Instant, told, words
 from functions.api.forms import text_of
 from postdate.domain import operation, operation_pages
@@ -134,12 +135,7 @@ def of(given: operation.Operation) -> Operation:
 
 
 def accepted(given: operation.Operation) -> Response[Operation]:
-    return Response(
-        status_code=202,
-        content_type="application/json",
-        body=of(given),
-        headers={"Location": f"/api/v1/operations/{given.id}"},
-    )
+    return requests.item(of(given), status=202, headers={"Location": f"/api/v1/operations/{given.id}"})
 
 
 def item(entry: operation_pages.Entry) -> OperationItem:

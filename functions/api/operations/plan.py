@@ -32,17 +32,19 @@ from postdate.domain.payment import KIND as PAYMENT_KIND
 from postdate.domain.payment import Payment
 from postdate.domain.scopes import OPS
 from postdate.domain.slots import ShardPlan, is_id
-from postdate.domain.task import KIND, OPERATION_KIND, RUN_KIND, Task
+from postdate.domain.subscription import State as SubscriptionState
+from postdate.domain.task import DELIVERY_KIND, KIND, OPERATION_KIND, RUN_KIND, Task
 from postdate.runtime import machine as machines
 from postdate.runtime.clock import Clock
 from postdate.runtime.machine import Machine
 from postdate.stores.definitions import Definitions
 from postdate.stores.ledger import Ledger
 from postdate.stores.operations import Operations
+from postdate.stores.subscriptions import Subscriptions
 from postdate.stores.tasks import Tasks
 
 _TRIES = 3
-_TASK_KINDS: Final = frozenset({KIND, RUN_KIND})
+_TASK_KINDS: Final = frozenset({KIND, RUN_KIND, DELIVERY_KIND})
 _NEEDS: Final = {Kind.TASKS: "tasks:write", Kind.PAYMENTS: "payments:write", Kind.PLANS: "tasks:write"}
 # The scope of the request is `tasks:read` already.
 _SHOWN: Final = {Kind.TASKS: "tasks:read", Kind.PAYMENTS: "payments:read", Kind.PLANS: "tasks:read"}
@@ -57,6 +59,7 @@ class Planner:
     ledger: Ledger
     finder: Finder
     definitions: Definitions
+    subscriptions: Subscriptions
     shards: ShardPlan
     machine: Machine
     clock: Clock
@@ -65,6 +68,15 @@ class Planner:
     def plan(self, caller: Caller, plan: Plan, named: Sequence[str] | ItemFilter) -> Operation:
         """Raises Forbidden for a kind of items that the key has no right to change."""
         caller.needs(_NEEDS[plan.kind])
+        return self._planned(caller, plan, named)
+
+    def redrive(self, caller: Caller, plan: Plan, named: Sequence[str] | ItemFilter) -> Operation:
+        """Plans a redrive of dead letters, and begins it. The scope of operators suffices for items of each kind.
+        Raises Forbidden for any other caller."""
+        caller.needs(OPS)
+        return self._begun(self._planned(caller, plan, named))
+
+    def _planned(self, caller: Caller, plan: Plan, named: Sequence[str] | ItemFilter) -> Operation:
         now, unique = self.clock.now(), self.unique()
         if isinstance(named, ItemFilter):
             looked = self.finder.find(caller.tenant, plan.action, plan.kind, named)
@@ -196,9 +208,12 @@ class Planner:
         """The items that the action is for, in the order of their ids, and the others counted by reason."""
         wanted = sorted(dict.fromkeys(ids))
         found, against = list[Item](), Counter[str]()
-        # No run begins under a task that has ended, so nothing can be tried again for it.
-        ended = self._ended(
-            {each.task_id for each in known.values() if isinstance(each, Task) and each.recurs is not None}
+        # No run begins under a task that has ended, so nothing can be tried again for it. No delivery begins for a
+        # subscription that has ended.
+        belonging = [each for each in known.values() if isinstance(each, Task) and each.recurs is not None]
+        ended = self._ended({each.task_id for each in belonging if not each.is_delivery})
+        ended_subscriptions = self._ended_subscriptions(
+            caller.tenant, {each.task_id for each in belonging if each.is_delivery}
         )
         for id in wanted:
             item = known.get(id)
@@ -206,6 +221,8 @@ class Planner:
                 against["does not exist"] += 1
             elif isinstance(item, Task) and item.task_id in ended:
                 against["is a run of a task that is CANCELLED or deleted"] += 1
+            elif isinstance(item, Task) and item.task_id in ended_subscriptions:
+                against["is a delivery to a subscription that has ended"] += 1
             elif isinstance(item, Payment) and not caller.may_pay_from(item.payer):
                 against["is paid from an account that this key is not bound to"] += 1
             elif why := operation_items.why_not(plan, item, now):
@@ -229,6 +246,11 @@ class Planner:
             for id in definitions
             if (found := known.get(id)) is None or found.state is DefinitionState.CANCELLED
         }
+
+    def _ended_subscriptions(self, tenant: str, subscriptions: set[str]) -> set[str]:
+        """Returns the subscriptions that are sent no further delivery."""
+        known = {id: self.subscriptions.get(tenant, id) for id in subscriptions}
+        return {id for id, found in known.items() if found is None or found.state is SubscriptionState.ENDED}
 
 
 def _destination(item: Item) -> str:

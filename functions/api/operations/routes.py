@@ -1,5 +1,6 @@
 """Routes of operations: one action on many items, and backfills."""
 
+import re
 from typing import Final
 
 from aws_lambda_powertools.event_handler import Response
@@ -14,11 +15,13 @@ from functions.api.operations import answers
 from functions.api.operations.forms import OperationForm
 from functions.api.operations.view import view
 from functions.api.wiring import wired
-from postdate.domain.errors import NotFound
+from postdate.domain.errors import NotFound, ValidationFailed
 from postdate.domain.operation_pages import PAGE_ITEMS
 
 OPERATIONS: Final = Routes("/api/v1/operations")
 READ, WRITE = "tasks:read", "operations:write"
+# The number of the first item of a page; nothing for the first page.
+_NUMBER: Final = re.compile(r"[0-9]{0,9}")
 _EXAMPLES: Final = {
     "dry_run": {
         "summary": "A plan, to be looked at before its start",
@@ -72,7 +75,7 @@ _EXAMPLES: Final = {
     body=OperationForm,
     examples=_EXAMPLES,
     scope=WRITE,
-    headers=("Location",),
+    headers=("Location", "ETag"),
     codes=("malformed", "validation_failed", "limit_exceeded", "invalid_state"),
 )
 def plan(caller: Caller) -> Response[answers.Operation]:
@@ -112,13 +115,16 @@ def list_operations(caller: Caller) -> answers.OperationList:
     text="Of work that goes on by itself after it was asked for. A backfill is kept for 35 days after its end, every "
     "other operation for 95 days after its plan. One on payments needs `payments:read` too.",
     scope=READ,
+    headers=("ETag",),
     codes=("not_found",),
 )
-def get(caller: Caller, operation_id: str) -> answers.Operation:
+def get(caller: Caller, operation_id: str) -> Response[answers.Operation]:
     try:
-        return answers.of(wired().operators.planner.shown(caller, operation_id))
+        return requests.item(answers.of(wired().operators.planner.shown(caller, operation_id)))
     except NotFound:
-        return view(wired().recurring.backfills.load(caller.tenant, operation_id))
+        backfill = wired().recurring.backfills.load(caller.tenant, operation_id)
+        # A backfill has no version of its own. The ETag is that of the text.
+        return Response(status_code=200, content_type="application/json", body=view(backfill))
 
 
 @OPERATIONS.serves(
@@ -126,8 +132,7 @@ def get(caller: Caller, operation_id: str) -> answers.Operation:
     "/<operation_id>/items",
     name="listOperationItems",
     summary="What became of each item",
-    text="In the order in which they are acted on. A page may hold up to 24 items more than its `limit`. Those of an "
-    "operation on payments need `payments:read` too.",
+    text="In the order in which they are acted on. Those of an operation on payments need `payments:read` too.",
     scope=READ,
     parameters=("limit", "cursor"),
     codes=("validation_failed", "not_found"),
@@ -136,13 +141,18 @@ def list_items(caller: Caller, operation_id: str) -> answers.OperationItemList:
     operation = wired().operators.planner.shown(caller, operation_id)
     given = requests.parameters(_event())
     listing.only_known(given)
-    span = Span.of(given, "operation items", caller.tenant, operation.id)
-    first, limit = int(span.after or 0), -(-span.limit // PAGE_ITEMS)
-    pages = wired().tables.operations.pages(operation, first=first, limit=limit)
-    after = first + len(pages)
+    span = Span.of(given, "items by number", caller.tenant, operation.id)
+    if not _NUMBER.fullmatch(span.after):
+        raise ValidationFailed([("cursor", "is not a cursor of this API")])
+    first = int(span.after or 0)
+    page, skipped = divmod(first, PAGE_ITEMS)
+    pages = -(-(skipped + span.limit) // PAGE_ITEMS)
+    read = wired().tables.operations.pages(operation, first=page, limit=pages)
+    found = [entry for each in read for entry in each.entries][skipped : skipped + span.limit]
+    after = first + len(found)
     return {
-        "items": [answers.item(entry) for page in pages for entry in page.entries],
-        "next_cursor": span.cursor(str(after)) if after < operation.pages else None,
+        "items": [answers.item(entry) for entry in found],
+        "next_cursor": span.cursor(str(after)) if found and after < operation.eligible else None,
     }
 
 
@@ -156,7 +166,7 @@ def list_items(caller: Caller, operation_id: str) -> answers.OperationItemList:
     "`invalid_state`. Starting it again while it runs is no error.",
     status=202,
     scope=WRITE,
-    headers=("Location",),
+    headers=("Location", "ETag"),
     codes=("not_found", "invalid_state"),
 )
 def start(caller: Caller, operation_id: str) -> Response[answers.Operation]:
@@ -172,7 +182,7 @@ def start(caller: Caller, operation_id: str) -> Response[answers.Operation]:
     "scope that the plan needed, and an operator's key if an operator planned it.",
     status=202,
     scope=WRITE,
-    headers=("Location",),
+    headers=("Location", "ETag"),
     codes=("not_found", "invalid_state"),
 )
 def stop(caller: Caller, operation_id: str) -> Response[answers.Operation]:
@@ -188,7 +198,7 @@ def stop(caller: Caller, operation_id: str) -> Response[answers.Operation]:
     "where it was; no item is acted on twice. Its key and the number of operations are limited as at a start.",
     status=202,
     scope=WRITE,
-    headers=("Location",),
+    headers=("Location", "ETag"),
     codes=("not_found", "invalid_state"),
 )
 def resume(caller: Caller, operation_id: str) -> Response[answers.Operation]:

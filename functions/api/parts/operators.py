@@ -71,6 +71,7 @@ class Operators:
                 clock=base.clock,
             ),
             definitions=tables.definitions,
+            subscriptions=tables.subscriptions,
             shards=base.shards,
             machine=StepFunctions(arn=base.given.operation_machine_arn, client=aws.client("stepfunctions")),
             clock=base.clock,

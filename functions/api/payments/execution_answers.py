@@ -28,6 +28,9 @@ class PaymentExecution(TypedDict):
 
 class PaymentExecutions(TypedDict):
     executions: Annotated[list[PaymentExecution], told(f"The newest {EXECUTIONS_MAX}, in order.")]
+    next_cursor: Annotated[
+        str | None, told("Null, unless a smaller `limit` was asked for: by default all are on one page.")
+    ]
 
 
 class Executed(TypedDict):

@@ -5,8 +5,9 @@ from typing import Any, Final
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.utilities.data_classes.common import BaseProxyEvent
 
-from functions.api import requests
+from functions.api import listing, requests
 from functions.api.caller import Caller
+from functions.api.listing import Span
 from functions.api.operation import Routes
 from functions.api.payments import answers, execution_answers
 from functions.api.payments.forms import PaymentChangeForm, due_at, instant_field, read
@@ -16,6 +17,7 @@ from functions.api.payments.trail import trail
 from functions.api.registering import allowed
 from functions.api.wiring import wired
 from postdate.domain.errors import PostdateError
+from postdate.domain.executions import EXECUTIONS_MAX
 
 PAYMENTS: Final = Routes("/api/v1/payments")
 READ, WRITE = "payments:read", "payments:write"
@@ -136,14 +138,23 @@ def list_events(caller: Caller, payment_id: str) -> answers.PaymentEvents:
     "/<payment_id>/executions",
     name="listPaymentExecutions",
     summary="List the attempts to make a payment",
-    text="An attempt that failed for a passing reason is IN_PROGRESS until the next attempt ends it.",
+    text="An attempt that failed for a passing reason is IN_PROGRESS until the next attempt ends it. A payment keeps "
+    f"its newest {EXECUTIONS_MAX} attempts: without a smaller `limit` all are on one page, and `next_cursor` is null.",
     scope=READ,
-    codes=("not_found",),
+    parameters=("limit", "cursor"),
+    codes=("not_found", "validation_failed"),
 )
 def list_executions(caller: Caller, payment_id: str) -> execution_answers.PaymentExecutions:
-    return {
-        "executions": execution_answers.executions(wired().payments.changer.load(caller.tenant, payment_id))
-    }
+    payment = wired().payments.changer.load(caller.tenant, payment_id)
+    parameters = requests.parameters(_event())
+    listing.only_known(parameters)
+    span = Span.of(parameters, "executions", caller.tenant, payment.id)
+    found = execution_answers.executions(payment)
+    ids = [each["execution_id"] for each in found]
+    # Attempts are dropped from the oldest on: behind one that is gone come all that are left.
+    first = ids.index(span.after) + 1 if span.after in ids else 0
+    shown, cursor = span.cut(found[first:], lambda each: each["execution_id"])
+    return {"executions": shown, "next_cursor": cursor}
 
 
 def _event() -> BaseProxyEvent:

@@ -230,7 +230,7 @@ PARAMETERS: Final[dict[str, Schema]] = {
         "If-Match",
         "The version that the client has read, such as an ETag. If the item has another version, the request is "
         "refused.",
-        {"type": "string", "pattern": '^(\\*|"?[0-9]{1,9}"?)$'},
+        {"type": "string", "pattern": '^(\\*|[0-9]{1,9}|"[0-9]{1,9}(-[0-9a-f]{8})?")$'},
     ),
 }
 HEADERS: Final[dict[str, Schema]] = {

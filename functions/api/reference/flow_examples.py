@@ -21,5 +21,5 @@ def answers() -> dict[str, Any]:
         "FlowKey": told,
         "FlowKeyList": {"flow_keys": [told], "next_cursor": None},
         "Destination": destination,
-        "DestinationList": {"destinations": [destination]},
+        "DestinationList": {"destinations": [destination], "next_cursor": None},
     }

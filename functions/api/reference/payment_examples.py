@@ -96,7 +96,10 @@ def answers() -> dict[str, Any]:
         "EventList": {"events": feed, "next_cursor": None, "follow_cursor": _CURSOR, "partial": False},
         "Event": feed[-1],
         "SubjectEvents": {"events": [events.of(_OPENED)], "next_cursor": None},
-        "PaymentExecutions": {"executions": execution_answers.executions(done)},
+        "PaymentExecutions": {
+            "executions": execution_answers.executions(done),
+            "next_cursor": None,
+        },
         "Executed": execution_answers.executed(done.state, done.executions[-1].id, done.error_code),
         "Account": accounts.of(_ACCOUNT),
         "AccountBatchAnswer": {"results": [{"index": 0, "account": accounts.of(_ACCOUNT)}]},

@@ -63,6 +63,7 @@ def answers(queue_url: str) -> dict[str, Any]:
                     "oldest": text_of(later),
                 }
             ],
+            "next_cursor": None,
         },
         "OperationItemList": {
             "items": [bulk.item(Entry(id=run.id, version=run.version, outcome=Outcome.SENT, at=later))],

@@ -39,14 +39,13 @@ CHANGED: Final = ("not_found", "invalid_state")
     examples=examples.FORMS,
     example={**examples.SUBSCRIPTION, "secret": "whsec_<secret>"},
     scope=WRITE,
-    headers=("Location",),
+    headers=("Location", "ETag"),
     codes=_REFUSED,
 )
 def make(caller: Caller) -> Response[answers.NewSubscription]:
     made, secret = wired().subscriber.make(caller, parsed(SubscriptionForm, requests.body(_event())))
     body: answers.NewSubscription = {**answers.of(made), "secret": secret}
-    headers: dict[str, str | list[str]] = {"Location": f"/api/v1/subscriptions/{made.id}"}
-    return Response(status_code=201, content_type="application/json", body=body, headers=headers)
+    return requests.item(body, status=201, headers={"Location": f"/api/v1/subscriptions/{made.id}"})
 
 
 @SUBSCRIPTIONS.serves(
@@ -77,10 +76,11 @@ def list_subscriptions(caller: Caller) -> answers.SubscriptionList:
     text="Without its secret.",
     example=examples.SUBSCRIPTION,
     scope=READ,
+    headers=("ETag",),
     codes=("not_found",),
 )
-def get(caller: Caller, subscription_id: str) -> answers.Subscription:
-    return answers.of(wired().subscriber.find(caller, subscription_id))
+def get(caller: Caller, subscription_id: str) -> Response[answers.Subscription]:
+    return requests.item(answers.of(wired().subscriber.find(caller, subscription_id)))
 
 
 @SUBSCRIPTIONS.serves(
@@ -93,11 +93,14 @@ def get(caller: Caller, subscription_id: str) -> answers.Subscription:
     examples={"all": {"summary": "All events of payments", "value": {"types": ["payment.*"]}}},
     example=examples.SUBSCRIPTION,
     scope=WRITE,
-    codes=(*_REFUSED, *CHANGED),
+    parameters=("IfMatch",),
+    headers=("ETag",),
+    codes=(*_REFUSED, *CHANGED, "version_conflict"),
 )
-def change(caller: Caller, subscription_id: str) -> answers.Subscription:
+def change(caller: Caller, subscription_id: str) -> Response[answers.Subscription]:
     form = parsed(SubscriptionChangeForm, requests.body(_event()))
-    return answers.of(wired().subscriber.edit(caller, subscription_id, form))
+    version = requests.version_wanted(_event())
+    return requests.item(answers.of(wired().subscriber.edit(caller, subscription_id, form, version=version)))
 
 
 @SUBSCRIPTIONS.serves(
@@ -109,10 +112,13 @@ def change(caller: Caller, subscription_id: str) -> answers.Subscription:
     "100 days. To delete it twice is no error.",
     example={**examples.SUBSCRIPTION, "status": "ENDED", "reason": "deleted", "version": 2},
     scope=WRITE,
-    codes=("not_found",),
+    parameters=("IfMatch",),
+    headers=("ETag",),
+    codes=("validation_failed", "not_found", "version_conflict"),
 )
-def end(caller: Caller, subscription_id: str) -> answers.Subscription:
-    return answers.of(wired().subscriber.end(caller, subscription_id))
+def end(caller: Caller, subscription_id: str) -> Response[answers.Subscription]:
+    version = requests.version_wanted(_event())
+    return requests.item(answers.of(wired().subscriber.end(caller, subscription_id, version=version)))
 
 
 @SUBSCRIPTIONS.serves(
@@ -128,10 +134,11 @@ def end(caller: Caller, subscription_id: str) -> answers.Subscription:
         "version": 2,
     },
     scope=WRITE,
+    headers=("ETag",),
     codes=CHANGED,
 )
-def pause(caller: Caller, subscription_id: str) -> answers.Subscription:
-    return answers.of(wired().subscriber.pause(caller, subscription_id))
+def pause(caller: Caller, subscription_id: str) -> Response[answers.Subscription]:
+    return requests.item(answers.of(wired().subscriber.pause(caller, subscription_id)))
 
 
 @SUBSCRIPTIONS.serves(
@@ -143,10 +150,11 @@ def pause(caller: Caller, subscription_id: str) -> answers.Subscription:
     "error.",
     example=examples.SUBSCRIPTION,
     scope=WRITE,
+    headers=("ETag",),
     codes=CHANGED,
 )
-def resume(caller: Caller, subscription_id: str) -> answers.Subscription:
-    return answers.of(wired().subscriber.resume(caller, subscription_id))
+def resume(caller: Caller, subscription_id: str) -> Response[answers.Subscription]:
+    return requests.item(answers.of(wired().subscriber.resume(caller, subscription_id)))
 
 
 @SUBSCRIPTIONS.serves(

@@ -12,7 +12,14 @@ from functions.api.tenants.secret import new_secret
 from postdate.domain import instants
 from postdate.domain import subscription as rules
 from postdate.domain.base32 import encode
-from postdate.domain.errors import Conflict, InvalidState, LimitExceeded, NotFound, PostdateError
+from postdate.domain.errors import (
+    Conflict,
+    InvalidState,
+    LimitExceeded,
+    NotFound,
+    PostdateError,
+    VersionMismatch,
+)
 from postdate.domain.replay import Step
 from postdate.domain.subscription import State, Subscription
 from postdate.domain.task import Destination, Task
@@ -73,7 +80,9 @@ class Subscriber:
             raise NotFound(f"there is no subscription {id}")
         return found
 
-    def edit(self, caller: Caller, id: str, form: SubscriptionChangeForm) -> Subscription:
+    def edit(
+        self, caller: Caller, id: str, form: SubscriptionChangeForm, *, version: int | None = None
+    ) -> Subscription:
         caller.needs(READ)
         given: dict[str, Any] = {
             "destination": form.target and self._allowed(caller.tenant, form.target.destination()),
@@ -85,7 +94,7 @@ class Subscriber:
         fields = {name: value for name, value in given.items() if value is not None}
         if "description" in form.model_fields_set:
             fields["description"] = form.description
-        return self._changed(caller, id, lambda known, now: fields)
+        return self._changed(caller, id, lambda known, now: fields, version=version)
 
     def pause(self, caller: Caller, id: str) -> Subscription:
         return self._changed(
@@ -124,13 +133,16 @@ class Subscriber:
             only_failed=form.only_failed,
         )
 
-    def end(self, caller: Caller, id: str) -> Subscription:
+    def end(self, caller: Caller, id: str, *, version: int | None = None) -> Subscription:
         """Ends a subscription for good. To delete it twice is no error."""
         known = self.find(caller, id)
         if known.state is State.ENDED:
             return known
         return self._changed(
-            caller, id, lambda known, now: {"state": State.ENDED, "reason": "deleted", "paused_at": None}
+            caller,
+            id,
+            lambda known, now: {"state": State.ENDED, "reason": "deleted", "paused_at": None},
+            version=version,
         )
 
     def rotate(self, caller: Caller, id: str, *, overlap: timedelta) -> tuple[Subscription, str]:
@@ -160,14 +172,22 @@ class Subscriber:
         return self.vault.seal(known.tenant, known.secret_purpose, secret)
 
     def _changed(
-        self, caller: Caller, id: str, fields: Callable[[Subscription, datetime], dict[str, Any]]
+        self,
+        caller: Caller,
+        id: str,
+        fields: Callable[[Subscription, datetime], dict[str, Any]],
+        *,
+        version: int | None = None,
     ) -> Subscription:
-        """A change that changes nothing writes nothing."""
+        """A change that changes nothing writes nothing. Raises VersionMismatch if the change is for another
+        version."""
         for _ in range(_TRIES):
             known, now = self.find(caller, id), instants.whole(self.clock.now())
             given = fields(known, now)
             if known.state is not State.ENDED and replace(known, **given) == known:
                 return known
+            if known.state is not State.ENDED and version not in (None, known.version):
+                raise VersionMismatch(f"the subscription has version {known.version}")
             after = rules.changed(known, now=now, by=caller.actor, **given)
             if self.subscriptions.change(after):
                 return after

@@ -16,7 +16,7 @@ from functions.api.tenants.sealing import sealed
 from functions.api.tenants.secret import new_secret
 from postdate.domain import instants
 from postdate.domain.erasing import Erasure, new_name
-from postdate.domain.errors import Conflict, InvalidState, NotFound, ValidationFailed
+from postdate.domain.errors import Conflict, InvalidState, NotFound, ValidationFailed, VersionMismatch
 from postdate.domain.scopes import INTERNAL
 from postdate.domain.switch import of_tenant
 from postdate.domain.tenancy import USUAL
@@ -95,8 +95,8 @@ class Registry:
             raise _erased(id)
         return self.counter.count(id, cursor)
 
-    def edit(self, id: str, form: TenantChangeForm) -> Tenant:
-        return self._changed(id, lambda tenant: sealed(edited(tenant, form), self.vault))
+    def edit(self, id: str, form: TenantChangeForm, *, version: int | None = None) -> Tenant:
+        return self._changed(id, lambda tenant: sealed(edited(tenant, form), self.vault), version=version)
 
     def suspend(self, id: str, form: SuspendForm, *, by: str) -> Tenant:
         """Registrations are refused as soon as each copy of the function reads the row again; reads continue.
@@ -172,14 +172,16 @@ class Registry:
             raise InvalidState("ERASING", f"the tenant {id} is being erased")
         return found
 
-    def _changed(self, id: str, decide: Callable[[Tenant], Tenant]) -> Tenant:
+    def _changed(self, id: str, decide: Callable[[Tenant], Tenant], *, version: int | None = None) -> Tenant:
         """Writes the decided tenant, decided again if another change came first. A tenant that is the same is not
-        written."""
+        written. Raises VersionMismatch if the change is for another version."""
         for _ in range(_TRIES):
             before = self._kept(id)
             after = decide(before)
             if after == before:
                 return before
+            if version not in (None, before.tenancy.version):
+                raise VersionMismatch(f"the tenant has version {before.tenancy.version}")
             written = replace(after, tenancy=replace(after.tenancy, version=before.tenancy.version + 1))
             if self.tenants.change(before, after) or self._is_written(written):
                 return written

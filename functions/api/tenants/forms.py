@@ -76,7 +76,7 @@ class TenantChangeForm(Form):
 
 class SuspendForm(Form):
     pending: Literal["wait", "run"]
-    reason: Seen = Field(min_length=1, max_length=500)
+    reason: Seen = Field("suspended by an operator", min_length=1, max_length=500)
 
 
 class EraseForm(Form):

@@ -45,14 +45,13 @@ _REFUSED: Final = ("malformed", "validation_failed", "destination_not_allowed", 
     },
     example={**ACME, "signing_secret": "whsec_<secret>"},
     scope=OPS,
-    headers=("Location",),
+    headers=("Location", "ETag"),
     codes=_REFUSED,
 )
 def make(_: Caller) -> Response[answers.NewTenant]:
     made = registry().make(parsed(TenantForm, requests.body(_event())))
     body: answers.NewTenant = {**answers.of(made.tenant), "signing_secret": made.secret}
-    headers: dict[str, str | list[str]] = {"Location": f"/api/v1/ops/tenants/{made.tenant.id}"}
-    return Response(status_code=201, content_type="application/json", body=body, headers=headers)
+    return requests.item(body, status=201, headers={"Location": f"/api/v1/ops/tenants/{made.tenant.id}"})
 
 
 @TENANTS.serves(
@@ -84,10 +83,13 @@ def list_tenants(_: Caller) -> answers.TenantList:
     text="Without its secrets. While the tenant is erased, `erasure` tells how far that is.",
     example=ACME,
     scope=OPS,
+    headers=("ETag",),
     codes=("not_found",),
 )
-def get(_: Caller, tenant_id: str) -> answers.Tenant:
-    return shown(registry().find(tenant_id))
+def get(_: Caller, tenant_id: str) -> Response[answers.Tenant]:
+    tenant = registry().find(tenant_id)
+    # The progress of an erasure changes without the tenant's version.
+    return requests.item(shown(tenant), derived=tenant.tenancy.erased_as is not None)
 
 
 @TENANTS.serves(
@@ -104,10 +106,14 @@ def get(_: Caller, tenant_id: str) -> answers.Tenant:
     },
     example=ACME,
     scope=OPS,
-    codes=(*_REFUSED, "not_found"),
+    parameters=("IfMatch",),
+    headers=("ETag",),
+    codes=(*_REFUSED, "not_found", "version_conflict"),
 )
-def change(_: Caller, tenant_id: str) -> answers.Tenant:
-    return answers.of(registry().edit(tenant_id, parsed(TenantChangeForm, requests.body(_event()))))
+def change(_: Caller, tenant_id: str) -> Response[answers.Tenant]:
+    form = parsed(TenantChangeForm, requests.body(_event()))
+    changed = registry().edit(tenant_id, form, version=requests.version_wanted(_event()))
+    return requests.item(answers.of(changed))
 
 
 @TENANTS.serves(

@@ -31,15 +31,17 @@ STATUS: Final = Routes("/api/v1/ops/tenants/<tenant_id>")
     body=SuspendForm,
     examples={
         "unpaid": {"summary": "Items run", "value": {"pending": "run", "reason": "unpaid"}},
+        "short": {"summary": "Without a reason", "value": {"pending": "run"}},
         "fraud": {"summary": "Items wait", "value": {"pending": "wait", "reason": "fraud"}},
     },
     example={**ACME, "status": "SUSPENDED", "suspended_because": "unpaid", "pending": "run"},
     scope=OPS,
+    headers=("ETag",),
     codes=("malformed", "validation_failed", "not_found"),
 )
-def suspend(caller: Caller, tenant_id: str) -> answers.Tenant:
+def suspend(caller: Caller, tenant_id: str) -> Response[answers.Tenant]:
     form = parsed(SuspendForm, requests.body(_event()))
-    return answers.of(registry().suspend(tenant_id, form, by=caller.actor))
+    return requests.item(answers.of(registry().suspend(tenant_id, form, by=caller.actor)))
 
 
 @STATUS.serves(
@@ -50,10 +52,11 @@ def suspend(caller: Caller, tenant_id: str) -> answers.Tenant:
     text="The tenant registers again within 5 seconds, and what waited goes on.",
     example=ACME,
     scope=OPS,
+    headers=("ETag",),
     codes=("not_found",),
 )
-def resume(caller: Caller, tenant_id: str) -> answers.Tenant:
-    return answers.of(registry().resume(tenant_id, by=caller.actor))
+def resume(caller: Caller, tenant_id: str) -> Response[answers.Tenant]:
+    return requests.item(answers.of(registry().resume(tenant_id, by=caller.actor)))
 
 
 @STATUS.serves(
@@ -90,12 +93,13 @@ def resume(caller: Caller, tenant_id: str) -> answers.Tenant:
         },
     },
     scope=OPS,
+    headers=("ETag",),
     codes=("malformed", "validation_failed", "not_found", "invalid_state"),
 )
 def erase(caller: Caller, tenant_id: str) -> Response[answers.Tenant]:
     form = parsed(EraseForm, requests.body(_event()))
     body = shown(registry().erase(tenant_id, form, by=caller.actor))
-    return Response(status_code=202, content_type="application/json", body=body)
+    return requests.item(body, status=202, derived=True)
 
 
 @STATUS.serves(

@@ -41,7 +41,8 @@ class Action(StrEnum):
 
 
 class Kind(StrEnum):
-    """TASKS are one-time tasks, and runs of recurring ones. PLANS are recurring tasks with their runs to come."""
+    """TASKS are one-time tasks, runs of recurring ones, and deliveries to subscriptions. PLANS are recurring tasks with
+    their runs to come."""
 
     TASKS = "tasks"
     PAYMENTS = "payments"

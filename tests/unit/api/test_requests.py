@@ -42,7 +42,9 @@ def test_an_idempotency_key_that_is_needed_is_not_left_out():
         requests.idempotency_key_needed(event(idempotency_key="with space"))
 
 
-@pytest.mark.parametrize(("text", "version"), [("3", 3), ('"3"', 3), ("0", 0), ("*", None), (None, None)])
+@pytest.mark.parametrize(
+    ("text", "version"), [("3", 3), ('"3"', 3), ('"3-0123abcd"', 3), ("0", 0), ("*", None), (None, None)]
+)
 def test_if_match_names_a_version_as_our_etags_do(text, version):
     headers = {} if text is None else {"if_match": text}
     assert requests.version_wanted(event(**headers)) == version
@@ -50,7 +52,25 @@ def test_if_match_names_a_version_as_our_etags_do(text, version):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "x", "-1", "1.0", 'W/"3"', '"3", "4"', "3 ", "1" * 10, '"3', '3"', '""', "٣", '"\uff13"', "3\n"],
+    [
+        "",
+        "x",
+        "-1",
+        "1.0",
+        'W/"3"',
+        '"3", "4"',
+        "3 ",
+        "1" * 10,
+        '"3',
+        '3"',
+        '""',
+        "٣",
+        '"\uff13"',
+        "3\n",
+        "3-0123abcd",
+        '"3-0123"',
+        '"3-x"',
+    ],
 )
 def test_any_other_if_match_is_refused(text):
     with pytest.raises(ValidationFailed, match="If-Match"):
@@ -124,3 +144,11 @@ def test_an_item_carries_its_version_as_etag():
     answer = requests.item({"version": 7}, status=201, headers={"Location": "/x"})
     assert answer.status_code == 201
     assert (answer.headers["ETag"], answer.headers["Location"]) == ('"7"', "/x")
+
+
+def test_the_etag_of_a_derived_answer_tells_its_text_too():
+    one, other, same = (
+        requests.item({"version": 7, "runs": runs}, derived=True).headers["ETag"] for runs in (1, 2, 1)
+    )
+    assert one == same != other
+    assert {requests.version_wanted(event(if_match=each)) for each in (one, other)} == {7}

@@ -39,6 +39,8 @@ SCOPES: Final = {
     "any": "whoami",
     None: "console description documentation health",
 }
+# The scope of operators opens these too, for the tenant that the operator names.
+FOR_OPERATORS: Final = {"audit"}
 
 
 def test_a_tenants_key_can_be_given_each_scope_that_an_operation_needs_and_no_other() -> None:
@@ -48,6 +50,7 @@ def test_a_tenants_key_can_be_given_each_scope_that_an_operation_needs_and_no_ot
 def test_each_operation_needs_the_scope_that_is_written_here() -> None:
     written = {name: scope for scope, names in SCOPES.items() for name in names.split()}
     assert {each.name: each.scope for each in OPERATIONS} == written
+    assert {each.name for each in OPERATIONS if each.for_operators} == FOR_OPERATORS
 
 
 def test_each_route_that_needs_a_key_asks_for_its_scope_by_its_description() -> None:

@@ -54,10 +54,10 @@ ANSWERS = {
     "/api/v1/flow-keys": {"flow_keys": [KEY], "next_cursor": None},
     "/api/v1/flow-keys/": KEY,
     "/api/v1/runs": {"runs": [RUN], "next_cursor": None},
-    "/api/v1/destinations": {"destinations": [DESTINATION]},
+    "/api/v1/destinations": {"destinations": [DESTINATION], "next_cursor": None},
     "/api/v1/destinations/": DESTINATION,
-    "/api/v1/ops/dlq/tasks": {"queue": "tasks", "groups": [GROUP]},
-    "/api/v1/ops/dlq/payments": {"queue": "payments", "letters": [LETTER]},
+    "/api/v1/ops/dlq/tasks": {"queue": "tasks", "groups": [GROUP], "next_cursor": None},
+    "/api/v1/ops/dlq/payments": {"queue": "payments", "letters": [LETTER], "next_cursor": None},
 }
 
 
@@ -97,7 +97,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Iterator[Sent]:
          ("PATCH", "/api/v1/flow-keys/k", {"rate": 7, "period_seconds": 60}), "shop/eu"),
         ("flow-keys pin k --rate none --parallelism 2",
          ("PATCH", "/api/v1/flow-keys/k", {"rate": None, "parallelism": 2}), "shop/eu"),
-        ("destinations list", ("GET", "/api/v1/destinations", None), "d1  OPEN  webhook shop.example"),
+        ("destinations list", ("GET", "/api/v1/destinations?limit=100", None), "d1  OPEN  webhook shop.example"),
         ("destinations probe d1", ("POST", "/api/v1/destinations/d1/probe", None), "http 503"),
         ("destinations reset d1", ("POST", "/api/v1/destinations/d1/reset", None), "4 waiting"),
         ("runs list", ("GET", "/api/v1/runs?limit=20", None), "run_1  of task_1  7 ms late  http 422"),

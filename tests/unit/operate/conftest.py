@@ -36,6 +36,7 @@ from postdate.runtime.dead_letters import Letter, MemoryLetters
 from postdate.runtime.parameters import NONE, parameters_at
 from postdate.stores.operations import MemoryOperations
 from postdate.stores.payloads import MemoryPayloads
+from postdate.stores.subscriptions import MemorySubscriptions
 from postdate.use_cases.plan_changes import DefinitionChanger
 from postdate.use_cases.plan_templates import PAYLOAD_KEPT, Templates
 from postdate.use_cases.planned_chain import PlannedChain
@@ -86,6 +87,7 @@ class Service:
         self.payment_queue = ScriptedQueue(self.clock)
         self.letters, self.payment_letters = MemoryLetters(), MemoryLetters()
         self.operations = MemoryOperations()
+        self.subscriptions = MemorySubscriptions()
         self.broken: Callable[[Task], bool] = lambda task: False
         self.idle = False
         self.delivered: list[tuple[datetime, str]] = []
@@ -119,6 +121,7 @@ class Service:
                 clock=self.clock,
             ),
             definitions=self.definitions,
+            subscriptions=self.subscriptions,
             shards=PLAN,
             machine=self.machine,
             clock=self.clock,
