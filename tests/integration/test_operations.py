@@ -361,7 +361,7 @@ def test_a_dead_delivery_is_redriven_and_another_one_is_discarded(
     assert operator.get(f"/api/v1/runs/{second}").body["status"] == "DEAD"
 
 
-def test_deliveries_of_an_ended_subscription_are_left_alone(
+def test_deliveries_of_an_ended_subscription_are_not_tried_again_and_may_be_discarded(
     world: World, operator: Client, receiver: Receiver, machine: Any
 ) -> None:
     subscription, runs = dead_deliveries(world, operator, receiver, 1)
@@ -371,3 +371,8 @@ def test_deliveries_of_an_ended_subscription_are_left_alone(
         assert planned["eligible"]["count"] == 0
         reason = "is a delivery to a subscription that has ended"
         assert planned["not_eligible"] == [{"reason": reason, "count": 1}]
+    # Their letters would keep the alarm of dead letters firing.
+    assert (
+        operator.call("POST", "/api/v1/operations", asked(runs, action="discard")).body["eligible"]["count"]
+        == 1
+    )

@@ -23,7 +23,7 @@ from postdate.domain.definition import Definition, is_definition
 from postdate.domain.definition import State as DefinitionState
 from postdate.domain.errors import Conflict, Forbidden, InvalidState, NotFound
 from postdate.domain.item import kind_of
-from postdate.domain.operation import Kind, Operation, Plan, State
+from postdate.domain.operation import Action, Kind, Operation, Plan, State
 from postdate.domain.operation_items import Item
 from postdate.domain.operation_moves import ACTIVE
 from postdate.domain.operation_pages import Entry, Outcome
@@ -208,9 +208,13 @@ class Planner:
         """The items that the action is for, in the order of their ids, and the others counted by reason."""
         wanted = sorted(dict.fromkeys(ids))
         found, against = list[Item](), Counter[str]()
-        # No run begins under a task that has ended, so nothing can be tried again for it. No delivery begins for a
-        # subscription that has ended.
-        belonging = [each for each in known.values() if isinstance(each, Task) and each.recurs is not None]
+        # No run begins under a task that has ended, and no delivery for a subscription that has ended. Their letters
+        # can be discarded.
+        belonging = [
+            each
+            for each in known.values()
+            if isinstance(each, Task) and each.recurs is not None and plan.action is not Action.DISCARD
+        ]
         ended = self._ended({each.task_id for each in belonging if not each.is_delivery})
         ended_subscriptions = self._ended_subscriptions(
             caller.tenant, {each.task_id for each in belonging if each.is_delivery}

@@ -86,7 +86,8 @@ def get(caller: Caller, task_id: str) -> Response[TaskWithPayload | RecurringTas
         once: TaskWithPayload = {**one_time.of(task), "payload": payload}
         return requests.item(once)
     again: RecurringTaskWithPayload = {**_recurring(task), "payload": payload}
-    return requests.item(again)
+    # The next run and the last one change without the version of the task.
+    return requests.item(again, derived=True)
 
 
 @TASKS.serves(
