@@ -15,7 +15,7 @@ from postdate.domain import instants
 from postdate.domain.mending import Kept, Restored
 from postdate.domain.slots import ShardPlan
 from postdate.domain.sweeping import Groups, Horizon
-from postdate.recovery.money import Money, Told
+from postdate.recovery.money import Money, MoneyReport
 from postdate.recovery.tokens import Tokens
 from postdate.recovery.watermark import Rewind
 from postdate.runtime.clock import Clock
@@ -128,9 +128,9 @@ class Recovery:
             yield minute
 
 
-def mended(money: Money, tenant: str) -> Told:
+def mended(money: Money, tenant: str) -> MoneyReport:
     """Runs both steps over all accounts, and repeats the first step while it opens accounts."""
-    whole = Told()
+    whole = MoneyReport()
     while True:
         opened = len(whole.opened)
         for told in _pages(money.match, tenant):
@@ -142,7 +142,7 @@ def mended(money: Money, tenant: str) -> Told:
     return whole
 
 
-def _pages(page: Callable[..., Told], tenant: str) -> Iterator[Told]:
+def _pages(page: Callable[..., MoneyReport], tenant: str) -> Iterator[MoneyReport]:
     after: str | None = ""
     while after is not None:
         told = page(tenant, after=after)

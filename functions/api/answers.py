@@ -24,7 +24,7 @@ Partial: TypeAlias = Annotated[
 ]
 
 
-def told(text: str) -> Any:
+def described(text: str) -> Any:
     """The meaning of a field."""
     return Field(description=text)
 

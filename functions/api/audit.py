@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 from typing_extensions import TypedDict
 
 from functions.api import requests
-from functions.api.answers import Count, Instant, told
+from functions.api.answers import Count, Instant, described
 from functions.api.caller import Caller
 from functions.api.forms import text_of
 from functions.api.listing import AFTER_BYTES_MAX
@@ -31,11 +31,13 @@ class AuditCheck(TypedDict):
 class Audit(TypedDict):
     ok: bool
     checks: list[AuditCheck]
-    accounts: Annotated[Count, told("How many were looked at.")]
-    moving: Annotated[list[str], told("Accounts that changed each time they were looked at.")]
+    accounts: Annotated[Count, described("How many were looked at.")]
+    moving: Annotated[list[str], described("Accounts that changed each time they were looked at.")]
     unread: Annotated[
         list[str],
-        told("Accounts with more than there was time to read, or with a row that a newer release wrote."),
+        described(
+            "Accounts with more than there was time to read, or with a row that a newer release wrote."
+        ),
     ]
     goes_on_after: str | None
 

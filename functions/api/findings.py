@@ -55,10 +55,10 @@ _WITH_CONTEXT: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 
 def validation_failed(error: ValidationError, within: str = "") -> ValidationFailed:
     found = error.errors(include_url=False, include_input=False)
-    return ValidationFailed([_told(each, within) for each in found])
+    return ValidationFailed([_texts(each, within) for each in found])
 
 
-def _told(finding: Mapping[str, Any], within: str) -> tuple[str, str]:
+def _texts(finding: Mapping[str, Any], within: str) -> tuple[str, str]:
     kind, path = finding["type"], list(finding["loc"])
     message = _PLAIN.get(kind) or _WITH_CONTEXT.get(kind, lambda _: "is not valid")(finding.get("ctx", {}))
     if len(path) > 1 and path[0] == "target" and path[1] in KINDS:

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from typing_extensions import TypedDict
 
 from functions.api import requests
-from functions.api.answers import Instant, told
+from functions.api.answers import Instant, described
 from functions.api.caller import ANY, Caller
 from functions.api.forms import text_of
 from functions.api.operation import Routes
@@ -15,30 +15,34 @@ WHOAMI: Final = Routes("/api/v1/whoami")
 
 class Whoami(TypedDict):
     key_id: str
-    tenant: Annotated[str, told("The tenant that the request acts for.")]
-    scopes: Annotated[list[str], told("In alphabetical order.")]
+    tenant: Annotated[str, described("The tenant that the request acts for.")]
+    scopes: Annotated[list[str], described("In alphabetical order.")]
     read_only: Annotated[
-        bool, told("True if the key may ask for no operation that writes, whatever its scopes say.")
+        bool, described("True if the key may ask for no operation that writes, whatever its scopes say.")
     ]
     account_ids: Annotated[
         list[str] | None,
-        told("The accounts that the key may pay from and administer; null for all of the tenant's."),
+        described("The accounts that the key may pay from and administer; null for all of the tenant's."),
     ]
     amount_max: Annotated[
-        int | None, told("The greatest payment that the key may schedule; null for no limit of the key.")
+        int | None, described("The greatest payment that the key may schedule; null for no limit of the key.")
     ]
     amount_per_day_max: Annotated[
         int | None,
-        told("The greatest sum of the payments that the key may schedule on a UTC day; null for no limit."),
+        described(
+            "The greatest sum of the payments that the key may schedule on a UTC day; null for no limit."
+        ),
     ]
     actions: Annotated[
         list[str] | None,
-        told("The only operations that the key may ask for; null for all operations of its scopes."),
+        described("The only operations that the key may ask for; null for all operations of its scopes."),
     ]
-    networks: Annotated[list[str] | None, told("Where its requests may come from; null for anywhere.")]
-    requests_per_second: Annotated[int | None, told("Of all its requests; null for no limit of the key.")]
+    networks: Annotated[list[str] | None, described("Where its requests may come from; null for anywhere.")]
+    requests_per_second: Annotated[
+        int | None, described("Of all its requests; null for no limit of the key.")
+    ]
     expires_at: Annotated[
-        Instant | None, told("The end of the key or of the issuer's token; null if it has none.")
+        Instant | None, described("The end of the key or of the issuer's token; null if it has none.")
     ]
 
 

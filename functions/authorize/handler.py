@@ -14,7 +14,7 @@ from functions.authorize.settings import Settings
 from postdate.domain.errors import Unavailable
 from postdate.runtime import aws, deadline, metric, settings
 from postdate.runtime.clock import SystemClock
-from postdate.runtime.documents import document
+from postdate.runtime.documents import fetch_document
 from postdate.runtime.issuer import Person, person_by, token_of
 from postdate.runtime.observability import emit, logger, metrics
 from postdate.stores.api_key import ApiKey
@@ -33,7 +33,7 @@ _NOTED_ANEW: Final = timedelta(seconds=5)
 class Wired:
     def __init__(self) -> None:
         given, dynamodb = settings.read(Settings), aws.client("dynamodb")
-        self.person = person_by(given.oidc, fetch=document, clock=_CLOCK)
+        self.person = person_by(given.oidc, fetch=fetch_document, clock=_CLOCK)
         self.keys = DynamoKeys(table=given.keys_table, client=dynamodb)
         self.hashes = KeyHashes(
             KmsDataKeys(

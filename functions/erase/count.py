@@ -37,7 +37,7 @@ class Counted:
         """The answer of an earlier call, or the beginning."""
         return cls(**given) if given else cls()
 
-    def told(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 

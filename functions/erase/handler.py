@@ -80,7 +80,7 @@ def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     if event.get("action") == "count":
         ends_at = given.clock.now() + _COUNTS_FOR
         found = Counted.read(event["found"])
-        return given.census.count(tenant, found, has_time=lambda: given.clock.now() < ends_at).told()
+        return given.census.count(tenant, found, has_time=lambda: given.clock.now() < ends_at).as_dict()
     until = given.clock.now() + _WORKS_FOR
     try:
         worked = given.eraser.work(tenant, has_time=lambda: given.clock.now() < until)

@@ -43,7 +43,7 @@ def acted(actor: ItemActor, operation: Operation, entries: Sequence[Entry], *, n
             outcomes[entry.id] = Outcome.CHANGED
         elif item.version != entry.version:
             outcomes[entry.id] = _before(operation, entry, item)
-        elif operation_items.why_not(operation.plan, item, now):
+        elif operation_items.why_not(operation.request, item, now):
             outcomes[entry.id] = Outcome.CHANGED
         else:
             fresh.append(item)
@@ -64,7 +64,7 @@ def ended(actor: ItemActor, operation: Operation, entries: Sequence[Entry]) -> l
 def _before(operation: Operation, entry: Entry, item: Item) -> Outcome:
     if not operation_items.was_acted_on(operation, entry, item):
         return Outcome.CHANGED
-    at_once = operation.plan.action is Action.CANCEL or isinstance(item, Definition)
+    at_once = operation.request.action is Action.CANCEL or isinstance(item, Definition)
     return Outcome.DONE if at_once else Outcome.SENT
 
 

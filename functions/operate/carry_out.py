@@ -50,11 +50,11 @@ class Conductor:
             return Work(
                 self.operations,
                 operation,
-                self.actors[operation.plan.kind],
+                self.actors[operation.request.kind],
                 clock=self.clock,
                 works_for=self.works_for,
                 # One invocation lasts seconds, and keeps its rate.
-                rate=min(operation.plan.max_per_second, self.rate_max()),
+                rate=min(operation.request.max_per_second, self.rate_max()),
             ).work()
         except Overtaken:
             return self._after_overtaking(id, run)

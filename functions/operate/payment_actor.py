@@ -34,10 +34,12 @@ class PaymentActor:
 
     def act(self, operation: Operation, items: Sequence[Item], *, now: datetime) -> dict[str, Outcome]:
         payments = [each for each in items if isinstance(each, Payment)]
-        if operation.plan.action is not Action.CANCEL:
+        if operation.request.action is not Action.CANCEL:
             send_calls(self.queue, operation, payments, Via.DEAD)
             return dict.fromkeys((payment.id for payment in payments), Outcome.SENT)
-        decided = [money.cancel(payment, now=now, operator=operation.plan.operates) for payment in payments]
+        decided = [
+            money.cancel(payment, now=now, operator=operation.request.operates) for payment in payments
+        ]
         postings = [posting.signed(operation.author) for posting in decided if posting is not None]
         answers = [posted.answer for posted in self.ledger.post(postings)] if postings else []
         if PostingAnswer.UNAVAILABLE in answers:

@@ -41,9 +41,9 @@ class PlanActor:
         """FAILED for a plan that can no longer be in the state that the action leads to."""
         tenant, version = operation.tenant, plan.version
         try:
-            match operation.plan.action:
+            match operation.request.action:
                 case Action.PAUSE:
-                    self.changer.pause(tenant, plan.id, reason=operation.plan.reason, version=version)
+                    self.changer.pause(tenant, plan.id, reason=operation.request.reason, version=version)
                 case Action.RESUME:
                     self.changer.resume(tenant, plan.id, version=version)
                 case _:

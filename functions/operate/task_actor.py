@@ -40,10 +40,10 @@ class TaskActor:
 
     def act(self, operation: Operation, items: Sequence[Item], *, now: datetime) -> dict[str, Outcome]:
         tasks = [each for each in items if isinstance(each, Task)]
-        if operation.plan.action is Action.CANCEL:
+        if operation.request.action is Action.CANCEL:
             changes = [task_requests.cancel(task, now=now) for task in tasks]
             return self._committed(operation, [each for each in changes if each is not None], Outcome.DONE)
-        if operation.plan.action is Action.DISCARD:
+        if operation.request.action is Action.DISCARD:
             found = self._discard({(task.id, task.version) for task in tasks})
             return {
                 task.id: Outcome.DONE if (task.id, task.version) in found else Outcome.MISSING

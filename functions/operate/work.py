@@ -108,14 +108,14 @@ class Work:
 
     def _next(self) -> tuple[Page | None, list[Entry]]:
         """The next items to act on, and their page; no page if none waits."""
-        plan = self._operation.plan
+        request = self._operation.request
         at_once = (
             self._rate - self._sent % self._rate
             if self._is_slow
             else min(SLICE_MAX, round(self._rate * _SLICE.total_seconds()))
         )
-        if plan.canary is not None and not self._operation.canary_passed:
-            at_once = min(at_once, plan.canary - len(self._since))
+        if request.canary is not None and not self._operation.canary_passed:
+            at_once = min(at_once, request.canary - len(self._since))
         for number in range(self._operation.next_page, self._operation.pages):
             if waiting := self._pages[number].waiting:
                 return self._pages[number], list(waiting[:at_once])
@@ -181,14 +181,16 @@ class Work:
             self._progress()
         now = self._clock.now()
         self._looked_at = now
-        rule = self._operation.plan.stop_when
+        rule = self._operation.request.stop_when
         if rule is not None and operation_counts.too_many_failed(rule, self._since, now=now):
             self._stop(f"{rule.failed_share:.0%} of the newest attempts failed")
 
     def _waits_for_canary(self) -> bool:
-        plan = self._operation.plan
+        request = self._operation.request
         return (
-            plan.canary is not None and not self._operation.canary_passed and len(self._since) >= plan.canary
+            request.canary is not None
+            and not self._operation.canary_passed
+            and len(self._since) >= request.canary
         )
 
     def _judge_canary(self) -> int | None:

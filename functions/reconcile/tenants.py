@@ -150,7 +150,7 @@ class Inspector:
         while ids := self.operations.listed(tenant, before=before, limit=_OPERATIONS):
             for id in ids:
                 operation = self.operations.get(id)
-                if operation is None or (operation.plan.action, operation.plan.kind) != (
+                if operation is None or (operation.request.action, operation.request.kind) != (
                     Action.DISCARD,
                     Kind.TASKS,
                 ):

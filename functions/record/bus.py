@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from postdate.domain.errors import Unavailable
 from postdate.domain.event import Event
-from postdate.domain.event_body import told
+from postdate.domain.event_body import body_of
 from postdate.domain.rollouts import Flag
 from postdate.stores.faults import translated
 
@@ -53,7 +53,7 @@ class Bus:
 
 def _entry(event: Event, tenant: str, bus: str) -> dict[str, Any]:
     """The detail is the event as everywhere else, and its tenant: the bus is shared by all tenants."""
-    detail: Mapping[str, Any] = {"tenant": tenant, **told(event)}
+    detail: Mapping[str, Any] = {"tenant": tenant, **body_of(event)}
     return {
         "Source": SOURCE,
         "DetailType": event.type,

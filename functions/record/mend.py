@@ -103,7 +103,7 @@ class Mender:
         """The events that the item's history shows and that are not recorded, and the numbers of missing events that it
         does not show."""
         recorded = self._sequences(subject)
-        told = {event.sequence: event for event in ([] if item is None else _told(item))}
+        told = {event.sequence: event for event in ([] if item is None else _events_of(item))}
         until = self.young_from
         missing = [
             event
@@ -134,7 +134,7 @@ def _subjects(pages: Sequence[FeedPage]) -> set[Subject]:
     }
 
 
-def _told(item: Payment | Task) -> list[Event]:
+def _events_of(item: Payment | Task) -> list[Event]:
     if isinstance(item, Payment):
         return payment_event.events_of_history(item, after=0)
     return task_event.events_of_history(item)

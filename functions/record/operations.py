@@ -27,12 +27,12 @@ def event_of(change: Change) -> Event | None:
 
 def _event(given: Operation, name: str, sequence: int) -> Event:
     """An operation starts and ends once, so the two events have fixed sequences."""
-    plan = given.plan
+    request = given.request
     after: dict[str, Any] = {
         "status": given.state.value,
-        "action": plan.action.value,
-        "kind": plan.kind.value,
-        "reason": plan.reason,
+        "action": request.action.value,
+        "kind": request.kind.value,
+        "reason": request.reason,
         "eligible": given.eligible,
         "amount": given.amount,
         "counts": {outcome.value: count for outcome, count in given.counts.items()},
@@ -43,6 +43,8 @@ def _event(given: Operation, name: str, sequence: int) -> Event:
         type=f"operation.{name}",
         sequence=sequence,
         occurred_at=given.changed_at,
-        actor=Actor(type="key", id=plan.actor) if name == "started" else Actor(type="operation", id=given.id),
+        actor=Actor(type="key", id=request.actor)
+        if name == "started"
+        else Actor(type="operation", id=given.id),
         data={"after": there(after)},
     )

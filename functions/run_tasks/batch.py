@@ -140,8 +140,8 @@ class Batch:
         self.tally.stopped += 1
         self.outbox.send_on(call.due, call.message, not_before=until)
 
-    def move(self, calls: Iterable[Call]) -> None:
-        """Moves calls to the queue for slow destinations."""
+    def send_to_slow_lane(self, calls: Iterable[Call]) -> None:
+        """Sends calls to the queue for slow destinations, where other workers take them."""
         for call in calls:
             self.tally.moved += 1
             self.outbox.move(call.due, call.message)

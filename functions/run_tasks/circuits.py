@@ -144,12 +144,12 @@ class Circuits:
                 break
             failures, error = failures + 1, error or receipt.reason
 
-        def told(before: Breaker, now: datetime) -> Breaker:
+        def changed(before: Breaker, now: datetime) -> Breaker:
             # An answer among the outcomes ended the row of failures before it.
             alive = rules.answered(before, now=now) if failures < len(receipts) else before
             return rules.failed(alive, failures, now=now, error=error) if failures else alive
 
-        self._change(circuit, told)
+        self._change(circuit, changed)
 
     def _change(self, circuit: Circuit, changed: Callable[[Breaker, datetime], Breaker]) -> None:
         """Writes the changed breaker, decided again if another worker changed it first. If the table does not answer,

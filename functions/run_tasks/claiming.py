@@ -16,7 +16,7 @@ from functions.run_tasks.batch import Batch, Change, Worker
 from functions.run_tasks.chain import ClaimStep, Ends, RunChain, asks
 from functions.run_tasks.delivering import Delivering
 from functions.run_tasks.gate.admit import Gate
-from functions.run_tasks.gate.answers import Elsewhere, Waits
+from functions.run_tasks.gate.answers import SlowLane, Waits
 from functions.run_tasks.recording import Recording
 from postdate.domain import verdicts
 from postdate.domain.due import Via
@@ -90,7 +90,7 @@ class Claiming:
             if change.after.state is State.RUNNING:
                 started.append((call, change))
             else:
-                self._recording.record(call, change)
+                self._recording.follow_up(call, change)
         if started:
             self._delivering.begin(started)
         for _, change in claimed:
@@ -133,8 +133,8 @@ class Claiming:
         changes = self._gate.admit([claim for _, claim in claims])
         for (call, claim), change in zip(claims, changes, strict=True):
             match change:
-                case Elsewhere():
-                    self._batch.move([call])
+                case SlowLane():
+                    self._batch.send_to_slow_lane([call])
                 case Waits():
                     self._batch.put_off(call, change.until)
                 case None:

@@ -108,11 +108,12 @@ class Delivering:
             self.running.pop((change.before.id, change.before.token))
 
     def _report(self, delivery: Delivery, receipt: Receipt) -> None:
-        """Called by whichever thread ends a delivery."""
-        if not isinstance(receipt, Untried):
-            self._gate.breakers.hear(delivery, receipt)
-        else:
+        """Called by whichever thread ends a delivery. The breaker learns nothing from a delivery that did not reach its
+        destination."""
+        if isinstance(receipt, Untried) or (isinstance(receipt, Failed) and not receipt.heard):
             self._gate.breakers.not_sent(delivery)
+        else:
+            self._gate.breakers.hear(delivery, receipt)
         self._inbox((delivery, receipt))
 
     def _unsent(self, delivery: Delivery, receipt: Receipt) -> None:

@@ -38,16 +38,17 @@ class Recording:
         """The instant of the next try to write outcomes that could not be written; None if there are none."""
         return self._write_at if self._unwritten else None
 
-    def write(self, outcomes: list[Change]) -> None:
-        """Commits these outcomes and those left from before. An outcome that cannot be written now is written later, as
-        long as this worker lives and holds the lease."""
+    def commit(self, outcomes: list[Change]) -> None:
+        """Commits these outcomes and those that could not be written before, then sends the messages that follow. The
+        worker calls this with finished deliveries, and with none at `writes_at`. An outcome that is still unwritten
+        when the worker's time is over comes back with its message."""
         changes = [*self._unwritten, *outcomes]
-        of = self._batch.commit(changes)
-        for call, change in of[Written.DONE]:
-            self.record(call, change)
-        if fenced_off := of[Written.CONFLICT]:
+        by_answer = self._batch.commit(changes)
+        for call, change in by_answer[Written.DONE]:
+            self.follow_up(call, change)
+        if fenced_off := by_answer[Written.CONFLICT]:
             self._call_again(fenced_off)
-        kept = of[Written.UNAVAILABLE]
+        kept = by_answer[Written.UNAVAILABLE]
         # This worker has no time left to write them: their messages come back when the lease ends.
         if kept and self._worker.seconds_left() <= 0:
             self._batch.fail(call for call, _ in kept)
@@ -72,7 +73,7 @@ class Recording:
             not_before = self._worker.clock.now() + self._worker.lease
             self._batch.outbox.defer(Due.of(change.before), call.message, not_before=not_before)
 
-    def record(self, call: Call, change: Transition) -> None:
+    def follow_up(self, call: Call, change: Transition) -> None:
         """Counts a committed change, and sends what follows from it."""
         tally, outbox = self._batch.tally, self._batch.outbox
         task = self._batch.known[change.after.id] = change.after

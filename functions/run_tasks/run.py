@@ -103,7 +103,7 @@ class TaskRunner:
         if agenda and agenda[0].at <= now:
             self._begin(take_due(agenda, now, most=PACKET_ITEMS_MAX))
         elif (writes_at := self._recording.writes_at) is not None and writes_at <= now:
-            self._recording.write([])
+            self._recording.commit([])
         elif self._renew_at <= now:
             self._renew()
         elif (patience_ends := self._stalled.patience_ends) is not None and patience_ends <= now:
@@ -136,12 +136,12 @@ class TaskRunner:
         batch.known |= known
         self._sender.prefetch(known.values())
         batch.traced |= self._sender.traced(known.values())
-        elsewhere = self._gate.foresee(known.values())
+        slow = self._gate.foresee(known.values())
         if recurring := [task for task in known.values() if task.recurs is not None]:
             self._chain.foresee(recurring)
-        if elsewhere:
-            batch.move([call for call in calls if call.due.id in elsewhere])
-        return in_turn(call for call in calls if call.due.id not in elsewhere)
+        if slow:
+            batch.send_to_slow_lane([call for call in calls if call.due.id in slow])
+        return in_turn(call for call in calls if call.due.id not in slow)
 
     def _take_news(self, until: datetime) -> None:
         """Waits for the instant or the first news, whichever is sooner. News are outcomes, which are committed, and
@@ -157,7 +157,7 @@ class TaskRunner:
         while len(news) < PACKET_ITEMS_MAX and not self._inbox.empty():
             news.append(self._inbox.get())
         if finished := [each for each in news if isinstance(each, tuple)]:
-            self._recording.write(self._delivering.ended(finished, clock.now()))
+            self._recording.commit(self._delivering.ended(finished, clock.now()))
             if again := self._stalled.wake():
                 self._batch.plan(again)
         for messages in news:

@@ -95,7 +95,8 @@ class Sender:
         self._asked |= keys | {task.tenant for task in given}
 
     def _prefetch_tenants(self, ids: Collection[str]) -> None:
-        """A tenant that stays unknown here makes its deliveries untried, see `_start`."""
+        """Reads these tenants and opens their signing secrets. Raises nothing: `_start` reports the deliveries of a
+        tenant that could not be read as `Untried`."""
         try:
             self._know_tenants(ids)
         except Unreadable:

@@ -44,8 +44,9 @@ class Stops:
         self.look(tenants)
 
     def until(self, tenant: str, due_at: datetime) -> datetime | None:
-        """The instant at which a payment asks again: a switch stops it, other payments go first after a stop, or the
-        switches cannot be read. None if a payment that is due at `due_at` may be settled now."""
+        """Returns the instant at which the payment's call is sent again; None if a payment that is due at `due_at` may
+        be settled now. The call waits while a switch is off, while other payments go first after a stop, or while the
+        switches cannot be read."""
         now = latest = self._clock.now()
         for name in _names([tenant]):
             switch = self._board.known(name)

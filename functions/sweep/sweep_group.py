@@ -90,7 +90,7 @@ class GroupSweeper:
         )
         # The pass was made already, so its calls are out. Only its count may have changed.
         if done is not None and done.stage is sweep.stage:
-            self.passes.record(self._counted(progress, self._planned(found), now))
+            self.passes.record(self._with_waiting(progress, self._planned(found), now))
             return Swept()
         # The calls go before the note of the pass: a crash in between repeats the pass, and repeated calls do no harm.
         calls = [entry for slot, entry in found if self._wants(sweep, slot, entry, opened_at, now)]
@@ -103,7 +103,7 @@ class GroupSweeper:
         if sweep.stage is Stage.CLOSE:
             planned = self._planned(found)
             self._tally(sweep, planned)
-            self.passes.record(self._counted(progress, planned, now))
+            self.passes.record(self._with_waiting(progress, planned, now))
             due = [entry for slot, entry in found if entry.phase is not None and slot.holds(entry.due.due_at)]
             return Swept(
                 sent=len(calls), due=len(due), waiting=sum(entry.phase is Phase.WAITS for entry in due)
@@ -158,13 +158,15 @@ class GroupSweeper:
         items = {entry.due.id: entry for entry in (*entries, *elsewhere.values())}
         return [entry for entry in items.values() if entry.fared is not None]
 
-    def _counted(
+    def _with_waiting(
         self, closed: SweepProgress, planned: Iterable[TimetableEntry], now: datetime
     ) -> SweepProgress:
-        """The note of a closing pass, with the number of items that wait for their first attempt."""
+        """The progress of a closing pass, with the number of items that wait for their first attempt. If there are any,
+        `looked_at` makes the pass repeat and count again. It stays None once the audit pass is due: an instant here
+        would delay the audit by ten minutes."""
         waiting = sum(_is_left_behind(entry, closed.minute) for entry in planned)
-        audited = self.horizon.due(Stage.AUDIT, closed.minute, now)
-        return replace(closed, waiting=waiting, looked_at=now if waiting and not audited else None)
+        audit_is_due = self.horizon.due(Stage.AUDIT, closed.minute, now)
+        return replace(closed, waiting=waiting, looked_at=now if waiting and not audit_is_due else None)
 
     def _tally(self, sweep: Sweep, planned: Iterable[TimetableEntry]) -> None:
         found = [(each.tenant, each.due.id, each.fared) for each in planned if each.fared is not None]

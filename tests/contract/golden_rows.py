@@ -20,7 +20,7 @@ from postdate.domain.event import Actor, Event, Subject
 from postdate.domain.flow import FlowControl, Room
 from postdate.domain.flow_key import FlowKey
 from postdate.domain.movement import Movement, Type, movement_id
-from postdate.domain.operation import Action, Operation, Plan, StopRule
+from postdate.domain.operation import Action, Operation, OperationRequest, StopRule
 from postdate.domain.operation import Kind as OperationKind
 from postdate.domain.operation import State as OperationState
 from postdate.domain.operation_moves import started
@@ -297,7 +297,7 @@ def _operation() -> Operation:
     planned = Operation(
         id=_id("op", 1),
         tenant=TENANT,
-        plan=Plan(
+        request=OperationRequest(
             action=Action.REDRIVE,
             kind=OperationKind.TASKS,
             actor="key",

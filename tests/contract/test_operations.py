@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from postdate.domain.operation import Action, Kind, Operation, Plan, State, StopRule
+from postdate.domain.operation import Action, Kind, Operation, OperationRequest, State, StopRule
 from postdate.domain.operation_moves import started, stopped
 from postdate.domain.operation_pages import Entry, Outcome, pages_of
 from postdate.domain.operation_seats import Seats
@@ -32,7 +32,7 @@ def operation(now: datetime, *, number: int = 1, eligible: int = 60, tenant: str
     return Operation(
         id=item_id(OPERATION_KIND, PLAN.slot(now, unique), unique),
         tenant=f"{tenant} {now}",
-        plan=Plan(
+        request=OperationRequest(
             action=Action.REDRIVE,
             kind=Kind.TASKS,
             actor="0123abcd",

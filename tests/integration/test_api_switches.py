@@ -22,8 +22,13 @@ WRITES = ("PutItem", "UpdateItem", "TransactWriteItems", "BatchExecuteStatement"
 
 @pytest.fixture
 def operator(world: World, client: Client) -> Iterator[Client]:
-    """Leaves no switch behind: the world is common to all tests."""
+    """Begins and ends without any switch: the world is common to all tests, and others turn some as well."""
+    _without_switches(world)
     yield Client(tenant=client.tenant, scopes="ops", operates=True)
+    _without_switches(world)
+
+
+def _without_switches(world: World) -> None:
     for row in world.rows(world.tables["switches"]):
         world.dynamodb.delete_item(TableName=world.tables["switches"], Key={"name": row["name"]})
     forget()

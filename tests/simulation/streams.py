@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
-from postdate.domain.event_body import told as body_of
+from postdate.domain.event_body import body_of
 from postdate.stores import event_row
 from tests import tables
 from tests.simulation import owning, quick

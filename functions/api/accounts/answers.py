@@ -4,7 +4,7 @@ from typing import Annotated, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, Cursor, Instant, Partial, Version, told, words
+from functions.api.answers import Count, Cursor, Instant, Partial, Version, described, words
 from functions.api.errors import Problem, problem
 from functions.api.forms import text_of
 from postdate.domain import account, movement
@@ -22,13 +22,15 @@ class Limits(TypedDict):
 
 class Account(TypedDict):
     account_id: str
-    balance: Annotated[Count, told("The sum of available and reserved money.")]
-    available: Annotated[Count, told("Money that payments may take.")]
-    reserved: Annotated[Count, told("Money held for payments to come.")]
+    balance: Annotated[Count, described("The sum of available and reserved money.")]
+    available: Annotated[Count, described("Money that payments may take.")]
+    reserved: Annotated[Count, described("Money held for payments to come.")]
     status: Annotated[
         str,
         words(account.Status),
-        told("A frozen account neither pays nor is paid, until it is unfrozen; a closed one never again."),
+        described(
+            "A frozen account neither pays nor is paid, until it is unfrozen; a closed one never again."
+        ),
     ]
     limits: Limits
     version: Version
@@ -44,12 +46,14 @@ class AccountList(TypedDict):
 
 class AccountResult(TypedDict):
     index: Count
-    account: NotRequired[Annotated[Account, told("The account, unless it was refused.")]]
-    error: NotRequired[Annotated[Problem, told("The reason for the refusal.")]]
+    account: NotRequired[Annotated[Account, described("The account, unless it was refused.")]]
+    error: NotRequired[Annotated[Problem, described("The reason for the refusal.")]]
 
 
 class AccountBatchAnswer(TypedDict):
-    results: Annotated[list[AccountResult], told("One result for each account, in the order of the request.")]
+    results: Annotated[
+        list[AccountResult], described("One result for each account, in the order of the request.")
+    ]
 
 
 class Receipt(TypedDict):
@@ -61,7 +65,7 @@ class Receipt(TypedDict):
 
 
 class Note(TypedDict):
-    reference: Annotated[str | None, told("Set for a deposit only, like the next two fields.")]
+    reference: Annotated[str | None, described("Set for a deposit only, like the next two fields.")]
     description: str | None
     metadata: dict[str, str]
 
@@ -78,12 +82,14 @@ class Transaction(Note):
     transaction_id: str
     payment_id: str | None
     type: Annotated[str, words(movement.Type)]
-    status: Annotated[Literal["COMPLETED"], told("The journal has completed movements only.")]
+    status: Annotated[Literal["COMPLETED"], described("The journal has completed movements only.")]
     direction: Literal["IN", "OUT"]
-    amount: Annotated[Count, told("Without a sign: `direction` says which way.")]
-    counterparty: Annotated[str | None, told("The other account; null for the world outside.")]
-    created_at: Annotated[Instant, told("The instant of the decision; of a deposit, of its first request.")]
-    completed_at: Annotated[Instant, told("The instant of the write. The journal is in this order.")]
+    amount: Annotated[Count, described("Without a sign: `direction` says which way.")]
+    counterparty: Annotated[str | None, described("The other account; null for the world outside.")]
+    created_at: Annotated[
+        Instant, described("The instant of the decision; of a deposit, of its first request.")
+    ]
+    completed_at: Annotated[Instant, described("The instant of the write. The journal is in this order.")]
     reason: str | None
 
 
@@ -92,7 +98,7 @@ class TransactionList(TypedDict):
     next_cursor: Cursor
     follow_cursor: Annotated[
         str | None,
-        told(
+        described(
             "The cursor to follow the journal, now or later, also after the last page; null before the first row."
         ),
     ]

@@ -104,9 +104,9 @@ def forecast(given: Forecast, ledger: Ledger, *, now: datetime, has_time: Callab
                 folded.add(payment, account.id)
         place = listed[-1].place if listed else place
         if len(listed) < _READ_AT_ONCE:
-            return folded.told(given, place=None)
+            return folded.into(given, place=None)
         if not has_time():
-            return folded.told(given, place=place)
+            return folded.into(given, place=place)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -131,7 +131,7 @@ class _Folded:
                 BalanceStep(payment_id=payment.id, at=payment.due_at, amount=amount, balance=after.balance)
             )
 
-    def told(self, given: Forecast, *, place: str | None) -> Forecast:
+    def into(self, given: Forecast, *, place: str | None) -> Forecast:
         return replace(
             given, after=self.after, falls_short_at=self.short_at, steps=tuple(self.steps), place=place
         )
@@ -153,7 +153,8 @@ def _is_coming(payment: Payment, account: Account) -> bool:
 
 
 def _parked(account: Account, now: datetime, ledger: Ledger) -> Iterator[Payment]:
-    """Returns payments that were due long ago and have not ended. They are few, or an alarm has fired."""
+    """Returns the account's parked payments that were due more than a day ago. The list that the forecast reads begins
+    a day ago, so it lacks them. They are few, or an alarm has fired: one page is enough."""
     wanted = PaymentsWanted(
         tenant=account.tenant, account=account.id, state=State.EXECUTING, until=now - _BEHIND
     )

@@ -5,32 +5,32 @@ from typing import Annotated
 from typing_extensions import TypedDict
 
 from functions.api.accounts import forecast
-from functions.api.answers import Count, Cursor, Instant, Partial, told
+from functions.api.answers import Count, Cursor, Instant, Partial, described
 from functions.api.forms import text_of
 
 
 class ForecastMovement(TypedDict):
     payment_id: str
     at: Instant
-    amount: Annotated[int, told("Below 0 for money that leaves the account.")]
-    balance: Annotated[Count, told("The balance after the movement.")]
+    amount: Annotated[int, described("Below 0 for money that leaves the account.")]
+    balance: Annotated[Count, described("The balance after the movement.")]
 
 
 class Forecast(TypedDict):
     account_id: str
     until: Instant
-    balance: Annotated[Count, told("The current value, like the next two fields.")]
+    balance: Annotated[Count, described("The current value, like the next two fields.")]
     available: Count
     reserved: Count
     balance_at_until: Count
     available_at_until: Count
     falls_short_at: Annotated[
         Instant | None,
-        told(
+        described(
             "The first instant at which a payment would not be covered. It would fail then and move nothing."
         ),
     ]
-    movements: Annotated[list[ForecastMovement], told("The first 100, in the order of their instants.")]
+    movements: Annotated[list[ForecastMovement], described("The first 100, in the order of their instants.")]
     next_cursor: Cursor
     partial: Partial
 

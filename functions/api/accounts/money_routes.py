@@ -62,7 +62,7 @@ def deposit(caller: Caller, account_id: str) -> Response[answers.Deposit]:
     form = parsed(DepositForm, requests.body(_event()))
     note = {"reference": form.reference, "description": form.description, "metadata": pairs(form.metadata)}
     moved = _moved(tenant, account, form, type=Type.DEPOSIT, amount=form.amount, note=note)
-    return _told(moved, answers.deposit(moved.movement, account))
+    return _answer(moved, answers.deposit(moved.movement, account))
 
 
 @MONEY.serves(
@@ -109,7 +109,7 @@ def adjust(caller: Caller, account_id: str) -> Response[answers.Adjustment]:
     else:
         asked = fingerprint(form, account)
         moved = restater().restate(tenant, account, reason=form.reason, key=_key(), fingerprint=asked)
-    return _told(moved, answers.adjustment(moved.movement, account))
+    return _answer(moved, answers.adjustment(moved.movement, account))
 
 
 def _moved(tenant: str, account: str, form: DepositForm | AdjustmentForm, **asked: Any) -> Moved:
@@ -134,7 +134,7 @@ def restater() -> Restater:
     )
 
 
-def _told(moved: Moved, answer: ReceiptT) -> Response[ReceiptT]:
+def _answer(moved: Moved, answer: ReceiptT) -> Response[ReceiptT]:
     return Response(
         status_code=201,
         content_type="application/json",

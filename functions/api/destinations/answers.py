@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, Cursor, Instant, told
+from functions.api.answers import Count, Cursor, Instant, described
 from functions.api.forms import text_of
 from postdate.domain.breaker import Breaker, State
 
@@ -15,27 +15,30 @@ Word = Literal["CLOSED", "OPEN", "HALF_OPEN", "PROBING", "RECOVERING"]
 
 class Destination(TypedDict):
     id: str
-    type: Annotated[str, told("As of a task's target.")]
-    address: Annotated[str, told("The host of a webhook; otherwise the queue, the topic or the bus.")]
+    type: Annotated[str, described("As of a task's target.")]
+    address: Annotated[str, described("The host of a webhook; otherwise the queue, the topic or the bus.")]
     state: Annotated[
         Word,
-        told(
+        described(
             "CLOSED: calls go out. OPEN: no call does. HALF_OPEN and PROBING: one call tries. RECOVERING: calls go "
             "out slowly."
         ),
     ]
-    failures: Annotated[Count, told("In a row, up to the opening. Failed probes are not counted.")]
+    failures: Annotated[Count, described("In a row, up to the opening. Failed probes are not counted.")]
     since: Annotated[
-        Instant | None, told("Of the first of these failures, or since when calls are held back.")
+        Instant | None, described("Of the first of these failures, or since when calls are held back.")
     ]
     next_probe_at: Annotated[
         Instant | None,
-        told("From when a call may try; in the past while HALF_OPEN or PROBING; null while calls go out."),
+        described(
+            "From when a call may try; in the past while HALF_OPEN or PROBING; null while calls go out."
+        ),
     ]
     waiting: Annotated[
-        Count, told("Calls that were put off since it opened, those that were cancelled meanwhile included.")
+        Count,
+        described("Calls that were put off since it opened, those that were cancelled meanwhile included."),
     ]
-    slow: Annotated[bool, told("Whether calls go by the lane for slow destinations.")]
+    slow: Annotated[bool, described("Whether calls go by the lane for slow destinations.")]
     last_error: str | None
 
 

@@ -102,14 +102,16 @@ class _Reading:
                     found.append(event)
                     if len(found) == self._query.span.limit:
                         goes_on = place != places[-1][0] or len(pages) == _PAGES_AT_ONCE
-                        return self._told(found, read_to, goes_on=goes_on)
+                        return self._answer(found, read_to, goes_on=goes_on)
             if len(pages) < _PAGES_AT_ONCE or self._is_past(pages[-1]):
-                return self._told(found, read_to, goes_on=False)
+                return self._answer(found, read_to, goes_on=False)
             if not self._has_time():
                 break
-        return self._told(found, read_to, goes_on=True, partial=True)
+        return self._answer(found, read_to, goes_on=True, partial=True)
 
-    def _told(self, found: list[Event], read_to: str, *, goes_on: bool, partial: bool = False) -> FeedAnswer:
+    def _answer(
+        self, found: list[Event], read_to: str, *, goes_on: bool, partial: bool = False
+    ) -> FeedAnswer:
         cursor = self._query.span.cursor(read_to) if read_to else None
         return FeedAnswer(
             events=found,

@@ -45,7 +45,9 @@ class FeedQuery:
         listing.only_known(parameters, *names)
         type, order = parameters.get("type"), parameters.get("order", ORDERS[0])
         if type is not None and not _TYPE.fullmatch(type):
-            raise ValidationFailed([("type", "is a type of events, such as payment.completed or payment.*")])
+            raise ValidationFailed(
+                [("type", "must be a type of events, such as payment.completed or payment.*")]
+            )
         if order not in ORDERS:
             raise ValidationFailed([("order", f"is one of {', '.join(ORDERS)}")])
         asked = (parameters.get(name) for name in names if name not in ("order", "wait_seconds"))

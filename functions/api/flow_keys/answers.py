@@ -5,27 +5,29 @@ from typing import Annotated
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, Cursor, Instant, told
+from functions.api.answers import Count, Cursor, Instant, described
 from functions.api.forms import text_of
 from postdate.domain.flow_key import Used
 
 
 class FlowKey(TypedDict):
     key: str
-    rate: Annotated[int | None, told("Pinned over what tasks say; null where each task's own counts.")]
-    period_seconds: Annotated[int, told("Of the pinned rate.")]
-    parallelism: Annotated[int | None, told("Pinned over what tasks say; null where each task's own counts.")]
+    rate: Annotated[int | None, described("Pinned over what tasks say; null where each task's own counts.")]
+    period_seconds: Annotated[int, described("Of the pinned rate.")]
+    parallelism: Annotated[
+        int | None, described("Pinned over what tasks say; null where each task's own counts.")
+    ]
     paused: bool
     paused_at: Instant | None
     waiting: Annotated[
         Count,
-        told(
+        described(
             "Of a paused key: runs that were put off since, those that were cancelled meanwhile included. Otherwise "
             "about as many as have a place or a turn to come."
         ),
     ]
-    running: Annotated[int | None, told("Runs that are on; null if the key has no parallelism.")]
-    version: Annotated[Count, told("One more with each change; 0 if nothing was ever set.")]
+    running: Annotated[int | None, described("Runs that are on; null if the key has no parallelism.")]
+    version: Annotated[Count, described("One more with each change; 0 if nothing was ever set.")]
 
 
 class FlowKeyList(TypedDict):

@@ -57,7 +57,7 @@ def list_keys(caller: Caller) -> answers.FlowKeyList:
     codes=("not_found",),
 )
 def get(caller: Caller, flow_key: str) -> Response[answers.FlowKey]:
-    return _told(caller, _named(flow_key))
+    return _answer(caller, _named(flow_key))
 
 
 @FLOW_KEYS.serves(
@@ -80,7 +80,7 @@ def get(caller: Caller, flow_key: str) -> Response[answers.FlowKey]:
 def change(caller: Caller, flow_key: str) -> Response[answers.FlowKey]:
     key, form = _named(flow_key), parsed(FlowKeyForm, requests.body(_event()))
     _changer().pin(caller.tenant, key, form, version=requests.version_wanted(_event()))
-    return _told(caller, key)
+    return _answer(caller, key)
 
 
 @FLOW_KEYS.serves(
@@ -97,7 +97,7 @@ def change(caller: Caller, flow_key: str) -> Response[answers.FlowKey]:
 def pause(caller: Caller, flow_key: str) -> Response[answers.FlowKey]:
     key = _named(flow_key)
     _changer().pause(caller.tenant, key)
-    return _told(caller, key)
+    return _answer(caller, key)
 
 
 @FLOW_KEYS.serves(
@@ -114,7 +114,7 @@ def pause(caller: Caller, flow_key: str) -> Response[answers.FlowKey]:
 def resume(caller: Caller, flow_key: str) -> Response[answers.FlowKey]:
     key = _named(flow_key)
     _changer().resume(caller.tenant, key)
-    return _told(caller, key)
+    return _answer(caller, key)
 
 
 def _event() -> BaseProxyEvent:
@@ -128,7 +128,7 @@ def _named(flow_key: str) -> str:
     return key
 
 
-def _told(caller: Caller, key: str) -> Response[answers.FlowKey]:
+def _answer(caller: Caller, key: str) -> Response[answers.FlowKey]:
     shown = answers.of(key, _changer().used(caller.tenant, key), wired().clock.now())
     # The counts of what runs and waits change without the version of the key.
     return requests.item(shown, derived=True)

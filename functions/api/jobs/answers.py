@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get
 from pydantic.alias_generators import to_camel
 from typing_extensions import TypedDict, get_type_hints
 
-from functions.api.answers import Count, Cursor, Instant, Partial, one_of, told
+from functions.api.answers import Count, Cursor, Instant, Partial, described, one_of
 from functions.api.runs import answers as runs
 from functions.api.runs.answers import LeaseUntil, WorkerId
 from functions.api.tasks.calls import FlowControl, Payload, Retry
@@ -38,7 +38,7 @@ class CancelledJob(TypedDict):
 
 
 class JobAttempt(TypedDict):
-    attempt: Annotated[Count, told("The number of the attempt. A redrive begins again at 1.")]
+    attempt: Annotated[Count, described("The number of the attempt. A redrive begins again at 1.")]
     workerId: WorkerId
     leaseUntil: LeaseUntil
     startedAt: Instant
@@ -82,12 +82,13 @@ else:
         "target": CamelTarget,
         "retry": _in_camel(Retry, "JobRetry"),
         "flowControl": _in_camel(FlowControl, "JobFlowControl") | None,
-        "idempotencyKey": Annotated[str | None, told("Null if the job was registered as a task.")],
+        "idempotencyKey": Annotated[str | None, described("Null if the job was registered as a task.")],
         "attempts": Annotated[
-            Count, told("Attempts so far. Of a recurring job: of its last run, like the next two fields.")
+            Count,
+            described("Attempts so far. Of a recurring job: of its last run, like the next two fields."),
         ],
-        "failureReason": Annotated[str | None, told("The reason why the newest attempt failed.")],
-        "jobAttempts": Annotated[list[JobAttempt], told("The oldest attempt comes first.")],
+        "failureReason": Annotated[str | None, described("The reason why the newest attempt failed.")],
+        "jobAttempts": Annotated[list[JobAttempt], described("The oldest attempt comes first.")],
     }
     JobDetails = TypedDict("JobDetails", _JOB)
     JobDetailsWithPayload = TypedDict("JobDetailsWithPayload", _JOB | {"payload": Payload})

@@ -69,7 +69,7 @@ def register(caller: Caller) -> Response[answers.Job]:
     (answer,) = orders.register(caller.tenant, [(form, form.idempotency_key)], depth=depth)
     if isinstance(answer, PostdateError):
         raise answer
-    task = orders.told(answer)
+    task = orders.task_of(answer)
     job = answers.of(task)
     headers: dict[str, str | list[str]] = {
         "Location": f"/v1/jobs/{job['jobId']}",

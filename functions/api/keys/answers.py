@@ -5,7 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Cursor, Instant, told
+from functions.api.answers import Cursor, Instant, described
 from functions.api.forms import text_of
 from postdate.stores.api_key import ApiKey
 
@@ -14,30 +14,35 @@ Status: TypeAlias = Literal["ACTIVE", "REVOKED", "EXPIRED"]
 
 class Key(TypedDict):
     key_id: str
-    prefix: Annotated[str, told("How the key's text begins: no secret.")]
+    prefix: Annotated[str, described("How the key's text begins: no secret.")]
     name: str
-    status: Annotated[Status, told("A key that no longer works is listed for about two more days.")]
+    status: Annotated[Status, described("A key that no longer works is listed for about two more days.")]
     scopes: list[str]
-    account_ids: Annotated[list[str] | None, told("The accounts it pays from and administers; null for all.")]
-    amount_max: Annotated[int | None, told("Of one payment; null for no limit of the key.")]
-    amount_per_day_max: Annotated[int | None, told("Of all payments of a UTC day; null for no limit.")]
-    networks: Annotated[list[str] | None, told("Where its requests may come from; null for anywhere.")]
-    actions: Annotated[
-        list[str] | None, told("The only operations that it may ask for; null for all of its scopes.")
+    account_ids: Annotated[
+        list[str] | None, described("The accounts it pays from and administers; null for all.")
     ]
-    read_only: Annotated[bool, told("True if it may ask for nothing that writes.")]
-    requests_per_second: Annotated[int | None, told("Of all its requests; null for no limit of the key.")]
-    created_at: Annotated[Instant | None, told("null for keys of releases that did not keep it.")]
-    made_by: Annotated[str | None, told("The id of the key that made it; null for the command line.")]
+    amount_max: Annotated[int | None, described("Of one payment; null for no limit of the key.")]
+    amount_per_day_max: Annotated[int | None, described("Of all payments of a UTC day; null for no limit.")]
+    networks: Annotated[list[str] | None, described("Where its requests may come from; null for anywhere.")]
+    actions: Annotated[
+        list[str] | None, described("The only operations that it may ask for; null for all of its scopes.")
+    ]
+    read_only: Annotated[bool, described("True if it may ask for nothing that writes.")]
+    requests_per_second: Annotated[
+        int | None, described("Of all its requests; null for no limit of the key.")
+    ]
+    created_at: Annotated[Instant | None, described("null for keys of releases that did not keep it.")]
+    made_by: Annotated[str | None, described("The id of the key that made it; null for the command line.")]
     expires_at: Instant | None
-    last_used_at: Annotated[Instant | None, told("Up to a minute old; null if it was never used.")]
+    last_used_at: Annotated[Instant | None, described("Up to a minute old; null if it was never used.")]
     previous_until: Annotated[
-        Instant | None, told("Until when the secret before the last rotation works; null if it does not.")
+        Instant | None,
+        described("Until when the secret before the last rotation works; null if it does not."),
     ]
 
 
 class NewKey(Key):
-    key: Annotated[str, told("The key's text. It is told only now: Postdate keeps a hash of it.")]
+    key: Annotated[str, described("The key's text. It is told only now: Postdate keeps a hash of it.")]
 
 
 class KeyList(TypedDict):

@@ -80,7 +80,7 @@ def make(caller: Caller) -> Response[answers.NewKey]:
     return Response(
         status_code=201,
         content_type="application/json",
-        body=_told(granted),
+        body=_answer(granted),
         headers={"Location": f"/api/v1/keys/{granted.key.id}"},
     )
 
@@ -151,7 +151,7 @@ def revoke(caller: Caller, key_id: str) -> answers.Key:
 )
 def rotate(caller: Caller, key_id: str) -> answers.NewKey:
     form = parsed(RotateForm, requests.body(_event()) or b"{}")
-    return _told(_keyring().rotate(caller, key_id, overlap=timedelta(seconds=form.overlap_seconds)))
+    return _answer(_keyring().rotate(caller, key_id, overlap=timedelta(seconds=form.overlap_seconds)))
 
 
 def _event() -> BaseProxyEvent:
@@ -162,7 +162,7 @@ def _keyring() -> Keyring:
     return Keyring(keys=wired().tables.keys, hashes=wired().hashes, clock=wired().clock)
 
 
-def _told(granted: Granted) -> answers.NewKey:
+def _answer(granted: Granted) -> answers.NewKey:
     return {**answers.of(granted.key, wired().clock.now()), "key": granted.text}
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, Instant, told
+from functions.api.answers import Count, Instant, described
 from functions.api.forms import text_of
 from functions.api.letters.show import DeadLetters, Group, ShownLetter
 from postdate.domain.task import Task
@@ -17,17 +17,17 @@ class HistoryLine(TypedDict):
 
 
 class DeadLetter(TypedDict):
-    letter_id: Annotated[str, told("The id of its message.")]
+    letter_id: Annotated[str, described("The id of its message.")]
     tenant: str | None
-    item_id: Annotated[str | None, told("Null if the message cannot be read.")]
-    version: Annotated[Count | None, told("The item's version that the letter calls.")]
-    status: Annotated[str | None, told("Of the item, as it is now.")]
+    item_id: Annotated[str | None, described("Null if the message cannot be read.")]
+    version: Annotated[Count | None, described("The item's version that the letter calls.")]
+    status: Annotated[str | None, described("Of the item, as it is now.")]
     error: str | None
-    failure: Annotated[str, told("The error without ids and long numbers.")]
+    failure: Annotated[str, described("The error without ids and long numbers.")]
     destination: str | None
     attempts: Count | None
-    age_seconds: Annotated[Count, told("Since it was sent to its queue.")]
-    receives: Annotated[Count, told("How often it was received, this time included.")]
+    age_seconds: Annotated[Count, described("Since it was sent to its queue.")]
+    receives: Annotated[Count, described("How often it was received, this time included.")]
     payload_ref: str | None
     history: list[HistoryLine]
 
@@ -42,8 +42,10 @@ class LetterGroup(TypedDict):
 class DeadLetterList(TypedDict):
     queue: str
     letters: NotRequired[list[DeadLetter]]
-    groups: NotRequired[Annotated[list[LetterGroup], told("With `group=failure`: instead of the letters.")]]
-    next_cursor: Annotated[str | None, told("Always null: there is one page.")]
+    groups: NotRequired[
+        Annotated[list[LetterGroup], described("With `group=failure`: instead of the letters.")]
+    ]
+    next_cursor: Annotated[str | None, described("Always null: there is one page.")]
 
 
 def letter(shown: ShownLetter, letters: DeadLetters) -> DeadLetter:

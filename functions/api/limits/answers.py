@@ -4,7 +4,7 @@ from typing import Annotated
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, told
+from functions.api.answers import Count, described
 from postdate.domain.backfill import RUNS_MAX
 from postdate.domain.limits import STORED_MAX, WINDOW, share_of_worker
 from postdate.domain.task import DEPTH_MAX
@@ -16,7 +16,7 @@ class Limit(TypedDict):
 
 
 class UsedLimit(Limit):
-    used: Annotated[Count, told("The number at present, in steps of some hundreds.")]
+    used: Annotated[Count, described("The number at present, in steps of some hundreds.")]
 
 
 class WindowLimit(UsedLimit):
@@ -24,33 +24,35 @@ class WindowLimit(UsedLimit):
 
 
 class WorkersLimit(Limit):
-    per_worker: Annotated[Count, told("The share of one worker.")]
+    per_worker: Annotated[Count, described("The share of one worker.")]
 
 
 class TenantLimits(TypedDict):
-    tier: Annotated[str, told("The tenant's tier. Without a quota of its own `registered` follows from it.")]
+    tier: Annotated[
+        str, described("The tenant's tier. Without a quota of its own `registered` follows from it.")
+    ]
     registered: Annotated[
         WindowLimit,
-        told(
+        described(
             "The number of tasks and payments that may be registered in a window. The unused rest of a window may be "
             "registered at once."
         ),
     ]
     tasks_stored: Annotated[
         UsedLimit,
-        told(
+        described(
             "One-time tasks that are stored. A task counts until 37 days after the week in which it is due."
         ),
     ]
     runs_in_flight: Annotated[
         WorkersLimit,
-        told(
+        described(
             "Deliveries that are on their way at once, at all workers. Each worker has an equal share of at least "
             "one."
         ),
     ]
-    depth: Annotated[Limit, told("The greatest `Postdate-Depth` of a request that registers something.")]
-    runs_in_backfill: Annotated[Limit, told("Runs of one backfill.")]
+    depth: Annotated[Limit, described("The greatest `Postdate-Depth` of a request that registers something.")]
+    runs_in_backfill: Annotated[Limit, described("Runs of one backfill.")]
 
 
 def limits(tenant: Tenant, *, registered: int, tasks_stored: int, workers: int) -> TenantLimits:

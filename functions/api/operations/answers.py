@@ -6,18 +6,20 @@ from aws_lambda_powertools.event_handler import Response
 from typing_extensions import TypedDict
 
 from functions.api import requests
-from functions.api.answers import Count, Cursor, Instant, told, words
+from functions.api.answers import Count, Cursor, Instant, described, words
 from functions.api.forms import text_of
 from postdate.domain import operation, operation_pages
 from postdate.domain.operation_pages import Outcome
 
 
 class Eligible(TypedDict):
-    count: Annotated[Count, told("Of a backfill: the runs that were planned in its time.")]
-    amount: NotRequired[Annotated[Count | None, told("Of payments: the sum of their amounts.")]]
-    evaluated: NotRequired[Annotated[Count, told("Items that were read to find these.")]]
-    by_failure: NotRequired[Annotated[dict[str, Count], told("By the error of the items, without its ids.")]]
-    by_destination: NotRequired[Annotated[dict[str, Count], told("By where the items go.")]]
+    count: Annotated[Count, described("Of a backfill: the runs that were planned in its time.")]
+    amount: NotRequired[Annotated[Count | None, described("Of payments: the sum of their amounts.")]]
+    evaluated: NotRequired[Annotated[Count, described("Items that were read to find these.")]]
+    by_failure: NotRequired[
+        Annotated[dict[str, Count], described("By the error of the items, without its ids.")]
+    ]
+    by_destination: NotRequired[Annotated[dict[str, Count], described("By where the items go.")]]
 
 
 class NotEligible(TypedDict):
@@ -27,7 +29,7 @@ class NotEligible(TypedDict):
 
 class StopWhen(TypedDict):
     failed_share: float
-    within: Annotated[Count, told("Seconds.")]
+    within: Annotated[Count, described("Seconds.")]
 
 
 _Bounds = TypedDict("_Bounds", {"from": NotRequired[Instant], "to": NotRequired[Instant]})
@@ -37,53 +39,59 @@ class Operation(_Bounds):
     """A backfill has `task_id`, `from` and `to`; every other operation has `kind` and what follows it."""
 
     operation_id: str
-    action: Annotated[str, told("What is done to each item, or `backfill`.")]
+    action: Annotated[str, described("What is done to each item, or `backfill`.")]
     state: Annotated[
         str,
         words(operation.State),
-        told(
+        described(
             "PLANNED waits for its start, PAUSED for the ends of its canary. STOPPED can be resumed; of a backfill: "
             "goes on when the dead letter of its step is redriven. DONE and ABORTED are final."
         ),
     ]
     eligible: Eligible
-    done: Annotated[Count, told("Items whose new attempt succeeded; of a backfill: runs that are written.")]
-    reason: Annotated[str | None, told("Why it was asked for; of a backfill: why it does not go on.")]
+    done: Annotated[
+        Count, described("Items whose new attempt succeeded; of a backfill: runs that are written.")
+    ]
+    reason: Annotated[str | None, described("Why it was asked for; of a backfill: why it does not go on.")]
     created_at: Instant
     finished_at: Instant | None
     task_id: NotRequired[str]
     kind: NotRequired[Annotated[str, words(operation.Kind)]]
-    actor: NotRequired[Annotated[str, told("The id of the key that asked.")]]
-    not_eligible: NotRequired[Annotated[list[NotEligible], told("Items that it leaves alone, by reason.")]]
-    waiting: NotRequired[Annotated[Count, told("Items that it has yet to act on.")]]
-    sent: NotRequired[Annotated[Count, told("Items acted on whose attempt has not ended.")]]
+    actor: NotRequired[Annotated[str, described("The id of the key that asked.")]]
+    not_eligible: NotRequired[
+        Annotated[list[NotEligible], described("Items that it leaves alone, by reason.")]
+    ]
+    waiting: NotRequired[Annotated[Count, described("Items that it has yet to act on.")]]
+    sent: NotRequired[Annotated[Count, described("Items acted on whose attempt has not ended.")]]
     failed: NotRequired[
-        Annotated[Count, told("Items whose new attempt failed. Retries of their own may follow.")]
+        Annotated[Count, described("Items whose new attempt failed. Retries of their own may follow.")]
     ]
     changed: NotRequired[
-        Annotated[Count, told("Items that changed after the plan, and that were left alone.")]
+        Annotated[Count, described("Items that changed after the plan, and that were left alone.")]
     ]
     missing: NotRequired[
         Annotated[
             Count,
-            told("Of a discard: items whose letter was not in the queue. They stay DEAD as all others."),
+            described("Of a discard: items whose letter was not in the queue. They stay DEAD as all others."),
         ]
     ]
     stopped_because: NotRequired[
-        Annotated[str | None, told("Why it waits, was stopped or was aborted; else null.")]
+        Annotated[str | None, described("Why it waits, was stopped or was aborted; else null.")]
     ]
     max_per_second: NotRequired[Count]
     canary: NotRequired[Count | None]
     stop_when: NotRequired[StopWhen | None]
     started_at: NotRequired[Instant | None]
-    version: NotRequired[Annotated[int, told("One more with each change.")]]
+    version: NotRequired[Annotated[int, described("One more with each change.")]]
 
 
 class OperationItem(TypedDict):
     item_id: str
-    version: Annotated[Count, told("The item's version that the plan saw. Another version is left alone.")]
+    version: Annotated[
+        Count, described("The item's version that the plan saw. Another version is left alone.")
+    ]
     outcome: Annotated[str, words(Outcome)]
-    at: Annotated[Instant | None, told("When the operation acted on it.")]
+    at: Annotated[Instant | None, described("When the operation acted on it.")]
 
 
 class OperationList(TypedDict):
@@ -97,15 +105,15 @@ class OperationItemList(TypedDict):
 
 
 def of(given: operation.Operation) -> Operation:
-    plan, counts = given.plan, given.counts
-    rule = plan.stop_when
+    request, counts = given.request, given.counts
+    rule = request.stop_when
     acted = sum(count for outcome, count in counts.items() if outcome is not Outcome.WAITING)
     return {
         "operation_id": given.id,
-        "action": plan.action.value,
-        "kind": plan.kind.value,
-        "actor": plan.actor,
-        "reason": plan.reason,
+        "action": request.action.value,
+        "kind": request.kind.value,
+        "actor": request.actor,
+        "reason": request.reason,
         "state": given.state.value,
         "stopped_because": given.why,
         "eligible": {
@@ -122,8 +130,8 @@ def of(given: operation.Operation) -> Operation:
         "failed": counts.get(Outcome.FAILED, 0),
         "changed": counts.get(Outcome.CHANGED, 0),
         "missing": counts.get(Outcome.MISSING, 0),
-        "max_per_second": plan.max_per_second,
-        "canary": plan.canary,
+        "max_per_second": request.max_per_second,
+        "canary": request.canary,
         "stop_when": None
         if rule is None
         else {"failed_share": rule.failed_share, "within": round(rule.within.total_seconds())},

@@ -103,7 +103,7 @@ class Backfills:
         task = self.tasks.get(id) if kind_of(id) == OPERATION_KIND else None
         if task is None or task.tenant != tenant:
             raise NotFound(f"there is no operation {id}")
-        return self._told(task)
+        return self._answer(task)
 
     def _first(self, definition: Definition, first: datetime, last: datetime, now: datetime) -> BackfillStep:
         """The first step of a request. Raises the error of a request that makes no backfill."""
@@ -137,11 +137,11 @@ class Backfills:
         if written not in (Written.DONE, Written.CONFLICT):
             raise Unavailable
         if written is Written.CONFLICT:
-            return self._told(self.tasks.get(task.id) or task, replayed=replayed)
+            return self._answer(self.tasks.get(task.id) or task, replayed=replayed)
         calls.send([task], queue=self.queue, horizon=self.horizon, now=self.clock.now())
-        return self._told(task, replayed=replayed)
+        return self._answer(task, replayed=replayed)
 
-    def _told(self, task: Task, *, replayed: bool = False) -> Backfill:
+    def _answer(self, task: Task, *, replayed: bool = False) -> Backfill:
         """The backfill of this first step. The ids of all further steps follow from it."""
         step = BackfillStep.read(task.payload.text or "")
         ids = [rules.step_id(task.id, number, self.shards) for number in range(step.steps)]

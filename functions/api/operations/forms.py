@@ -11,7 +11,15 @@ from functions.api.forms import AccountId, Form, Instant
 from functions.api.operations.find import ItemFilter
 from functions.api.texts import METADATA_PAIRS_MAX, Metadata, Seen
 from postdate.domain import definition, payment, task
-from postdate.domain.operation import ACTIONS, RATE_DEFAULT, RATE_MAX, Action, Kind, Plan, StopRule
+from postdate.domain.operation import (
+    ACTIONS,
+    RATE_DEFAULT,
+    RATE_MAX,
+    Action,
+    Kind,
+    OperationRequest,
+    StopRule,
+)
 
 Id = Annotated[str, Field(min_length=1, max_length=64)]
 CANARY_MAX = 100
@@ -99,8 +107,8 @@ class RedriveForm(Form):
     def items(self) -> list[str] | ItemFilter:
         return self.filter.filter() if self.filter is not None else self.ids or []
 
-    def redrive(self, kind: Kind, caller: Caller) -> Plan:
-        return Plan(
+    def redrive(self, kind: Kind, caller: Caller) -> OperationRequest:
+        return OperationRequest(
             action=Action.REDRIVE,
             kind=kind,
             actor=caller.key_id,
@@ -128,9 +136,9 @@ class OperationForm(RedriveForm):
         self.check_filter(self.kind)
         return self
 
-    def plan(self, caller: Caller) -> Plan:
+    def plan(self, caller: Caller) -> OperationRequest:
         rule = self.stop_when
-        return Plan(
+        return OperationRequest(
             action=self.action,
             kind=self.kind,
             actor=caller.key_id,

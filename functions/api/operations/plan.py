@@ -23,7 +23,7 @@ from postdate.domain.definition import Definition, is_definition
 from postdate.domain.definition import State as DefinitionState
 from postdate.domain.errors import Conflict, Forbidden, InvalidState, NotFound
 from postdate.domain.item import kind_of
-from postdate.domain.operation import Action, Kind, Operation, Plan, State
+from postdate.domain.operation import Action, Kind, Operation, OperationRequest, State
 from postdate.domain.operation_items import Item
 from postdate.domain.operation_moves import ACTIVE
 from postdate.domain.operation_pages import Entry, Outcome
@@ -65,41 +65,45 @@ class Planner:
     clock: Clock
     unique: Callable[[], bytes]
 
-    def plan(self, caller: Caller, plan: Plan, named: Sequence[str] | ItemFilter) -> Operation:
+    def plan(self, caller: Caller, request: OperationRequest, named: Sequence[str] | ItemFilter) -> Operation:
         """Raises Forbidden for a kind of items that the key has no right to change."""
-        caller.needs(_NEEDS[plan.kind])
-        return self._planned(caller, plan, named)
+        caller.needs(_NEEDS[request.kind])
+        return self._planned(caller, request, named)
 
-    def redrive(self, caller: Caller, plan: Plan, named: Sequence[str] | ItemFilter) -> Operation:
+    def redrive(
+        self, caller: Caller, request: OperationRequest, named: Sequence[str] | ItemFilter
+    ) -> Operation:
         """Plans a redrive of dead letters, and begins it. The scope of operators suffices for items of each kind.
         Raises Forbidden for any other caller."""
         caller.needs(OPS)
-        return self._begun(self._planned(caller, plan, named))
+        return self._begun(self._planned(caller, request, named))
 
-    def _planned(self, caller: Caller, plan: Plan, named: Sequence[str] | ItemFilter) -> Operation:
+    def _planned(
+        self, caller: Caller, request: OperationRequest, named: Sequence[str] | ItemFilter
+    ) -> Operation:
         now, unique = self.clock.now(), self.unique()
         if isinstance(named, ItemFilter):
-            looked = self.finder.find(caller.tenant, plan.action, plan.kind, named)
+            looked = self.finder.find(caller.tenant, request.action, request.kind, named)
             known: Mapping[str, Item] = {item.id: item for item in looked.items}
             ids, evaluated = list(known), looked.evaluated
         else:
             # Texts that are no ids are not read. They count as not eligible, like unknown ids.
-            known, ids = self._known(plan.kind, [id for id in named if is_id(id)]), list(named)
+            known, ids = self._known(request.kind, [id for id in named if is_id(id)]), list(named)
             evaluated = len(known)
-        found, against = self._sorted_out(caller, plan, ids, known, now)
+        found, against = self._sorted_out(caller, request, ids, known, now)
         # An item that has another version when its turn comes is left alone.
         entries = [Entry(id=item.id, version=item.version) for item in found]
         operation = Operation(
             id=self.shards.item_id(OPERATION_KIND, now, unique),
             tenant=caller.tenant,
-            plan=plan,
+            request=request,
             state=State.PLANNED,
             version=1,
             created_at=now,
             changed_at=now,
             eligible=len(entries),
             amount=sum(item.amount for item in found if isinstance(item, Payment))
-            if plan.kind is Kind.PAYMENTS
+            if request.kind is Kind.PAYMENTS
             else None,
             evaluated=evaluated,
             not_eligible=against,
@@ -121,11 +125,11 @@ class Planner:
     def shown(self, caller: Caller, id: str) -> Operation:
         """Raises Forbidden for a kind of items that the key has no right to read."""
         operation = self.load(caller.tenant, id)
-        caller.needs(_SHOWN[operation.plan.kind])
+        caller.needs(_SHOWN[operation.request.kind])
         return operation
 
     def shows(self, caller: Caller, operation: Operation) -> bool:
-        return _SHOWN[operation.plan.kind] in caller.scopes
+        return _SHOWN[operation.request.kind] in caller.scopes
 
     def start(self, caller: Caller, id: str) -> Operation:
         """Begins a planned operation. Starting it again while it runs is no error. Raises Forbidden as `plan` does, for
@@ -158,14 +162,14 @@ class Planner:
 
     def _changed_by(self, caller: Caller, id: str) -> Operation:
         operation = self.load(caller.tenant, id)
-        caller.needs(_NEEDS[operation.plan.kind])
-        if operation.plan.operates:
+        caller.needs(_NEEDS[operation.request.kind])
+        if operation.request.operates:
             caller.needs(OPS)
         return operation
 
     def _begins(self, caller: Caller, id: str) -> Operation:
         operation = self._changed_by(caller, id)
-        if caller.accounts is not None and operation.plan.actor != caller.key_id:
+        if caller.accounts is not None and operation.request.actor != caller.key_id:
             raise Forbidden("a key that is bound to accounts starts only operations that it planned")
         return operation
 
@@ -200,7 +204,7 @@ class Planner:
     def _sorted_out(
         self,
         caller: Caller,
-        plan: Plan,
+        request: OperationRequest,
         ids: Sequence[str],
         known: Mapping[str, Item],
         now: datetime,
@@ -213,7 +217,7 @@ class Planner:
         belonging = [
             each
             for each in known.values()
-            if isinstance(each, Task) and each.recurs is not None and plan.action is not Action.DISCARD
+            if isinstance(each, Task) and each.recurs is not None and request.action is not Action.DISCARD
         ]
         ended = self._ended({each.task_id for each in belonging if not each.is_delivery})
         ended_subscriptions = self._ended_subscriptions(
@@ -229,7 +233,7 @@ class Planner:
                 against["is a delivery to a subscription that has ended"] += 1
             elif isinstance(item, Payment) and not caller.may_pay_from(item.payer):
                 against["is paid from an account that this key is not bound to"] += 1
-            elif why := operation_items.why_not(plan, item, now):
+            elif why := operation_items.why_not(request, item, now):
                 against[why] += 1
             else:
                 found.append(item)

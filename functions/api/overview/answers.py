@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, Instant, told
+from functions.api.answers import Count, Instant, described
 from functions.api.destinations import answers as destinations
 from functions.api.destinations.answers import Destination
 from functions.api.forms import text_of
@@ -28,36 +28,40 @@ _NOTHING: Final[calendars.Sums] = (
 
 
 class TaskFigures(TypedDict):
-    due: Annotated[Count, told("Planned for this minute, and neither cancelled nor skipped.")]
+    due: Annotated[Count, described("Planned for this minute, and neither cancelled nor skipped.")]
     done: Count
-    failed: Annotated[Count, told("Ended without success.")]
-    retried: Annotated[Count, told("Needed more than one attempt.")]
-    lateness_p50_ms: Annotated[int | None, told("From the instant to the start, to a tenth.")]
+    failed: Annotated[Count, described("Ended without success.")]
+    retried: Annotated[Count, described("Needed more than one attempt.")]
+    lateness_p50_ms: Annotated[int | None, described("From the instant to the start, to a tenth.")]
     lateness_p99_ms: int | None
 
 
 class PaymentFigures(TaskFigures):
-    amount: Annotated[Count, told("Sum of the amounts of the payments that were due.")]
+    amount: Annotated[Count, described("Sum of the amounts of the payments that were due.")]
 
 
 class MinuteFigures(TypedDict):
-    minute: Annotated[Instant, told("When it began.")]
+    minute: Annotated[Instant, described("When it began.")]
     counted: Annotated[
         bool,
-        told("False until the sweep has closed the minute, a minute after its end. Then all figures are 0."),
+        described(
+            "False until the sweep has closed the minute, a minute after its end. Then all figures are 0."
+        ),
     ]
     tasks: TaskFigures
-    payments: Annotated[PaymentFigures | None, told("Null if the key may not read payments.")]
+    payments: Annotated[PaymentFigures | None, described("Null if the key may not read payments.")]
 
 
 class QueueDepth(TypedDict):
     queue: str
-    waiting: Annotated[Count, told("Messages that a worker may take now. A message calls up to 25 items.")]
-    in_flight: Annotated[Count, told("Messages that a worker has.")]
-    delayed: Annotated[Count, told("Messages for a later instant.")]
+    waiting: Annotated[
+        Count, described("Messages that a worker may take now. A message calls up to 25 items.")
+    ]
+    in_flight: Annotated[Count, described("Messages that a worker has.")]
+    delayed: Annotated[Count, described("Messages for a later instant.")]
     oldest_seconds: Annotated[
         int | None,
-        told(
+        described(
             "Age of the oldest message, up to three minutes ago. Null for an empty queue, and if CloudWatch does not "
             "tell."
         ),
@@ -74,61 +78,63 @@ class PausedFlowKey(TypedDict):
 
 
 class SweepState(TypedDict):
-    alive: Annotated[bool, told("False after three missed heartbeats: nothing new falls due.")]
+    alive: Annotated[bool, described("False after three missed heartbeats: nothing new falls due.")]
     behind_minutes: Annotated[
-        Count, told("Since the first minute that should be open and is not; 60 is an hour or more.")
+        Count, described("Since the first minute that should be open and is not; 60 is an hour or more.")
     ]
-    swept_until: Annotated[Instant | None, told("The watermark: all passes of earlier minutes were made.")]
+    swept_until: Annotated[
+        Instant | None, described("The watermark: all passes of earlier minutes were made.")
+    ]
     heartbeat_at: Instant | None
 
 
 class Due(TypedDict):
     tasks: Annotated[
         Count,
-        told(
+        described(
             "One-time tasks. A tenant's calendar counts nothing of recurring ones, the operators' their next runs."
         ),
     ]
     payments: Count
-    amount: Annotated[Count, told("Sum of these payments.")]
+    amount: Annotated[Count, described("Sum of these payments.")]
 
 
 class DueAt(Due):
-    at: Annotated[Instant, told("When the minute or the hour begins.")]
+    at: Annotated[Instant, described("When the minute or the hour begins.")]
 
 
 class Calendar(TypedDict):
     """The items to come, by their planned instants. Payments are 0 if the key may not read them."""
 
     until: Annotated[
-        Instant, told("Before it all is counted: a week from now, or less with more than 500 items.")
+        Instant, described("Before it all is counted: a week from now, or less with more than 500 items.")
     ]
     next_hour: Due
     next_day: Due
     next_week: Due
-    minutes: Annotated[list[DueAt], told("Of the next hour; those without items are left out.")]
-    hours: Annotated[list[DueAt], told("Of the next week; those without items are left out.")]
+    minutes: Annotated[list[DueAt], described("Of the next hour; those without items are left out.")]
+    hours: Annotated[list[DueAt], described("Of the next week; those without items are left out.")]
 
 
 class TierDue(TypedDict):
-    tier: Annotated[str, told("Of tenants, as it was when the item was registered, moved or withdrawn.")]
+    tier: Annotated[str, described("Of tenants, as it was when the item was registered, moved or withdrawn.")]
     next_hour: Due
     next_day: Due
     next_week: Due
 
 
 class ServiceCalendar(Calendar):
-    tiers: Annotated[list[TierDue], told("The same sums for each tier of tenants.")]
+    tiers: Annotated[list[TierDue], described("The same sums for each tier of tenants.")]
 
 
 class LastHour(TypedDict):
     at: Instant
-    minutes: Annotated[list[MinuteFigures], told("Of the last hour, the oldest first.")]
+    minutes: Annotated[list[MinuteFigures], described("Of the last hour, the oldest first.")]
     destinations: Annotated[
         list[HeldDestination],
-        told("Those that are left alone, at most 100. All are in the list of destinations."),
+        described("Those that are left alone, at most 100. All are in the list of destinations."),
     ]
-    paused_flow_keys: Annotated[list[PausedFlowKey], told("At most 100.")]
+    paused_flow_keys: Annotated[list[PausedFlowKey], described("At most 100.")]
 
 
 class Overview(LastHour):
@@ -137,47 +143,51 @@ class Overview(LastHour):
 
 class FiringAlarm(TypedDict):
     alarm: str
-    severity: Annotated[str, told("`page` or `ticket`.")]
+    severity: Annotated[str, described("`page` or `ticket`.")]
     since: Instant
     meaning: str
-    runbook: Annotated[str, told("The entry of the alarm in docs/runbook.md.")]
+    runbook: Annotated[str, described("The entry of the alarm in docs/runbook.md.")]
 
 
 class FailingDependency(TypedDict):
     name: Annotated[
-        str, told("`reads:` or `writes:` and the name of a table, or `s3`, `sts`, `kms` or `appconfig`.")
+        str, described("`reads:` or `writes:` and the name of a table, or `s3`, `sts`, `kms` or `appconfig`.")
     ]
-    function: Annotated[str, told("The function that feels it.")]
+    function: Annotated[str, described("The function that feels it.")]
     since: Instant
-    open_until: Annotated[Instant, told("From then on one call may try.")]
-    error: Annotated[str, told("The newest failure.")]
+    open_until: Annotated[Instant, described("From then on one call may try.")]
+    error: Annotated[str, described("The newest failure.")]
 
 
 class LastReconciliation(TypedDict):
     reconciliation_id: str
-    ok: Annotated[bool, told("True if nothing contradicts anything.")]
+    ok: Annotated[bool, described("True if nothing contradicts anything.")]
     finished_at: Instant
-    by_check: Annotated[dict[str, Count], told("The number of findings by check.")]
-    to_approve: Annotated[Count, told("Proposed repairs that were not made yet.")]
+    by_check: Annotated[dict[str, Count], described("The number of findings by check.")]
+    to_approve: Annotated[Count, described("Proposed repairs that were not made yet.")]
 
 
 class ServiceOverview(LastHour):
     calendar: Annotated[
         ServiceCalendar,
-        told("Of all tenants, counted some seconds after each change, without the minute that runs."),
+        described("Of all tenants, counted some seconds after each change, without the minute that runs."),
     ]
     queues: list[QueueDepth]
     sweep: SweepState
-    switches: Annotated[list[SwitchState], told("Those that are off, or whose payments are being caught up.")]
+    switches: Annotated[
+        list[SwitchState], described("Those that are off, or whose payments are being caught up.")
+    ]
     alarms: Annotated[
         list[FiringAlarm] | None,
-        told("Those that fire, pages first, up to 10 s old. Null if CloudWatch does not tell."),
+        described("Those that fire, pages first, up to 10 s old. Null if CloudWatch does not tell."),
     ]
     dependencies: Annotated[
         list[FailingDependency],
-        told("Services of AWS that a function calls no more for now, because they failed in a row."),
+        described("Services of AWS that a function calls no more for now, because they failed in a row."),
     ]
-    reconciliation: Annotated[LastReconciliation | None, told("The newest; null before the first night.")]
+    reconciliation: Annotated[
+        LastReconciliation | None, described("The newest; null before the first night.")
+    ]
 
 
 def of_tenant(looked: OfTenant, *, payments: bool) -> Overview:

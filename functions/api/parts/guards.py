@@ -16,7 +16,7 @@ from functions.api.tasks.checks.places import PlaceCheck
 from functions.api.tenants.sealing import migrated
 from postdate.domain.errors import Unavailable
 from postdate.runtime.cached import Cached
-from postdate.runtime.documents import document
+from postdate.runtime.documents import fetch_document
 from postdate.runtime.issuer import person_by
 from postdate.runtime.parameters import CurrentParameters
 from postdate.stores.key_hashes import KeyHashes
@@ -67,7 +67,7 @@ class Guards:
             hashes=hashes,
             keep=rehash.keep,
             count=self.key_meter.take,
-            person=person_by(base.given.oidc, fetch=document, clock=clock),
+            person=person_by(base.given.oidc, fetch=fetch_document, clock=clock),
             clock=clock,
         )
 

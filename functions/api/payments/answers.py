@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, Cursor, Instant, Partial, Version, told, words
+from functions.api.answers import Count, Cursor, Instant, Partial, Version, described, words
 from functions.api.errors import Problem, problem
 from functions.api.events import answers as events
 from functions.api.events.answers import Event
@@ -21,25 +21,27 @@ _TYPES: Final = [name.upper() for name in payment_event.NAMES]
 
 class Payment(TermsAnswer):
     payment_id: Annotated[
-        str, told("The id contains the minute that the payment was registered for, so ids sort by time.")
+        str, described("The id contains the minute that the payment was registered for, so ids sort by time.")
     ]
-    scheduled_time: Annotated[Instant, told("The instant of the request.")]
+    scheduled_time: Annotated[Instant, described("The instant of the request.")]
     status: Annotated[
         str,
         words(State),
-        told(
+        described(
             "PENDING waits for its instant. EXECUTING is what an attempt could not finish; another one comes, or an "
             "operator decides. COMPLETED, FAILED and CANCELLED are final."
         ),
     ]
     created_at: Instant
     executed_at: Annotated[
-        Instant | None, told("The instant of the decision to settle, just before the commit.")
+        Instant | None, described("The instant of the decision to settle, just before the commit.")
     ]
     cancelled_at: Instant | None
-    error_code: Annotated[str | None, told("The error of a FAILED payment, for programs.")]
-    error_message: Annotated[str | None, told("The reason why the newest attempt failed, for people.")]
-    lateness_ms: Annotated[int | None, told("The milliseconds from the scheduled instant to `executed_at`.")]
+    error_code: Annotated[str | None, described("The error of a FAILED payment, for programs.")]
+    error_message: Annotated[str | None, described("The reason why the newest attempt failed, for people.")]
+    lateness_ms: Annotated[
+        int | None, described("The milliseconds from the scheduled instant to `executed_at`.")
+    ]
     attempts: Count
     version: Version
 
@@ -52,12 +54,14 @@ class PaymentList(TypedDict):
 
 class PaymentResult(TypedDict):
     index: Count
-    payment: NotRequired[Annotated[Payment, told("The payment, unless it was refused.")]]
-    error: NotRequired[Annotated[Problem, told("The reason for the refusal.")]]
+    payment: NotRequired[Annotated[Payment, described("The payment, unless it was refused.")]]
+    error: NotRequired[Annotated[Problem, described("The reason for the refusal.")]]
 
 
 class PaymentBatchAnswer(TypedDict):
-    results: Annotated[list[PaymentResult], told("One result for each payment, in the order of the request.")]
+    results: Annotated[
+        list[PaymentResult], described("One result for each payment, in the order of the request.")
+    ]
 
 
 class CancelledPayment(TypedDict):
@@ -71,14 +75,14 @@ class PaymentEvent(Event):
     """An event of the feed, with the names of the audit trail beside it."""
 
     event_type: Annotated[str, Field(json_schema_extra={"enum": _TYPES})]
-    event_data: Annotated[dict[str, Any], told("The same as `data`.")]
-    timestamp: Annotated[Instant, told("The same as `occurred_at`.")]
+    event_data: Annotated[dict[str, Any], described("The same as `data`.")]
+    timestamp: Annotated[Instant, described("The same as `occurred_at`.")]
 
 
 class PaymentEvents(TypedDict):
     events: Annotated[
         list[PaymentEvent],
-        told(
+        described(
             "One a version, in order. What is not recorded yet, or was changed by a release without events, comes from "
             "the payment's own history and is `reconstructed`."
         ),

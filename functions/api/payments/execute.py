@@ -54,7 +54,7 @@ class Executor:
         except NotFound:
             if kind_of(id) != KIND or (ended := self.archived.end_of(id)) is None:
                 raise
-            return _told(ended.state, None, ended.error_code)
+            return _executed(ended.state, None, ended.error_code)
         with self._unless_stopped(payment):
             outcome = self.settling.attempt([payment], {id: execution_id})[id]
         if outcome.stuck and outcome.disagrees:
@@ -65,7 +65,7 @@ class Executor:
         if done.state is State.EXECUTING and done.lease_until is None:
             raise InvalidState(done.state, "the payment waits for a person to redrive or cancel it")
         last = done.executions[-1].id if done.executions else None
-        return _told(done.state, last, done.error_code)
+        return _executed(done.state, last, done.error_code)
 
     @contextmanager
     def _unless_stopped(self, payment: Payment) -> Iterator[None]:
@@ -83,7 +83,7 @@ class Executor:
             yield
 
 
-def _told(state: State, execution_id: str | None, error_code: str | None) -> Executed:
+def _executed(state: State, execution_id: str | None, error_code: str | None) -> Executed:
     match state:
         case State.COMPLETED | State.FAILED:
             return executed(state, execution_id, error_code)

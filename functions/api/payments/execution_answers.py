@@ -5,7 +5,7 @@ from typing import Annotated, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, Instant, told, words
+from functions.api.answers import Count, Instant, described, words
 from functions.api.forms import text_of
 from postdate.domain import payment
 from postdate.domain.executions import EXECUTIONS_MAX
@@ -20,26 +20,26 @@ class PaymentExecution(TypedDict):
     completed_at: Instant | None
     executed_at: Annotated[
         Instant | None,
-        told("The instant of the decision to settle; null for an attempt that moved no money."),
+        described("The instant of the decision to settle; null for an attempt that moved no money."),
     ]
     error_message: str | None
-    retry_count: Annotated[Count, told("The number of attempts before this one.")]
+    retry_count: Annotated[Count, described("The number of attempts before this one.")]
 
 
 class PaymentExecutions(TypedDict):
-    executions: Annotated[list[PaymentExecution], told(f"The newest {EXECUTIONS_MAX}, in order.")]
+    executions: Annotated[list[PaymentExecution], described(f"The newest {EXECUTIONS_MAX}, in order.")]
     next_cursor: Annotated[
-        str | None, told("Null, unless a smaller `limit` was asked for: by default all are on one page.")
+        str | None, described("Null, unless a smaller `limit` was asked for: by default all are on one page.")
     ]
 
 
 class Executed(TypedDict):
     """The result of an execution, with `error_code` if the payment failed."""
 
-    success: Annotated[bool, told("True if the money moved.")]
+    success: Annotated[bool, described("True if the money moved.")]
     execution_id: Annotated[
         str | None,
-        told(
+        described(
             "The execution that ended the payment. An earlier request may have made it. Null for a payment that only "
             "the archive has."
         ),

@@ -1,4 +1,4 @@
-"""Requests to schedule payments, as orders."""
+"""Turns requests to schedule payments into orders, and registers them."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,7 +17,8 @@ from postdate.domain.errors import IdempotencyKeyMissing, PostdateError
 
 
 def register(caller: Caller, orders: Sequence[PaymentOrder]) -> list[RegisteredPayment | PostdateError]:
-    """An answer for each order, in their order."""
+    """Registers the orders. The answer at each index belongs to the order at that index. An order above the amounts
+    that the caller's API key may pay is refused, unless the order was answered before."""
     payments = wired().payments
     return payments.allowance.registered(
         caller, orders, lambda allowed: payments.registrar.register(caller.tenant, allowed)

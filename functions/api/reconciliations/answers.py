@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, Instant, told
+from functions.api.answers import Count, Instant, described
 from functions.api.forms import text_of
 from postdate.domain.reconciling import Proposal
 from postdate.domain.reconciling import Reconciliation as Found
@@ -12,30 +12,34 @@ from postdate.domain.reconciling import Reconciliation as Found
 
 class RepairProposal(TypedDict):
     tenant: str
-    subject_id: Annotated[str, told("An account or a recurring task.")]
+    subject_id: Annotated[str, described("An account or a recurring task.")]
     repair: Annotated[
-        str, told("`set_to_journal` sets an account to its journal; `begin_chain` begins a task's runs anew.")
+        str,
+        described(
+            "`set_to_journal` sets an account to its journal; `begin_chain` begins a task's runs anew."
+        ),
     ]
-    approved_by: Annotated[str | None, told("The key that approved it; null before.")]
+    approved_by: Annotated[str | None, described("The key that approved it; null before.")]
     approved_at: Instant | None
     reason: str | None
     outcome: Annotated[
-        str | None, told("`done`, or why it was refused; null while it was not approved or not tried.")
+        str | None, described("`done`, or why it was refused; null while it was not approved or not tried.")
     ]
 
 
 class Reconciliation(TypedDict):
     reconciliation_id: str
-    ok: Annotated[bool, told("True if nothing contradicts anything.")]
+    ok: Annotated[bool, described("True if nothing contradicts anything.")]
     started_at: Instant
     finished_at: Instant
-    by_check: Annotated[dict[str, Count], told("The number of findings by check.")]
-    looked_at: Annotated[dict[str, Count], told("What was looked at, in numbers.")]
-    unjudged: Annotated[Count, told("Accounts that never stood still, and checks that failed.")]
-    events_filled: Annotated[Count, told("Missing events that were made from histories.")]
-    report: Annotated[str, told("The object in the bucket of reports that names all findings.")]
+    by_check: Annotated[dict[str, Count], described("The number of findings by check.")]
+    looked_at: Annotated[dict[str, Count], described("What was looked at, in numbers.")]
+    unjudged: Annotated[Count, described("Accounts that never stood still, and checks that failed.")]
+    events_filled: Annotated[Count, described("Missing events that were made from histories.")]
+    report: Annotated[str, described("The object in the bucket of reports that names all findings.")]
     findings: Annotated[
-        list[dict[str, Any]], told("The first hundred: check, tenant, subject, observed, expected, repair.")
+        list[dict[str, Any]],
+        described("The first hundred: check, tenant, subject, observed, expected, repair."),
     ]
     proposals: list[RepairProposal]
 

@@ -33,18 +33,19 @@ class Approver:
     clock: Clock
 
     def approve(
-        self, id: str, *, tenant: str | None, subjects: Iterable[str] | None, key: str, reason: str
+        self, id: str, *, tenant: str | None, subjects: Iterable[str] | None, by: str, reason: str
     ) -> Reconciliation:
-        """Approves the proposals for these subjects, or all, of one tenant or of all tenants, and makes the repairs
-        that there is time for: those without an outcome are made by the same request again. Raises NotFound, and
-        ValidationFailed if a subject could be one of several tenants."""
+        """Approves the proposals for these subjects, or all, of one tenant or of all tenants. Then makes the repairs
+        until the time is over. The same request again makes the repairs that are left, and tries refused ones again.
+        `by` is the id of the API key. Raises NotFound, and ValidationFailed if a subject could be one of several
+        tenants."""
         chosen = _chosen(self._load(id).proposals, tenant, None if subjects is None else set(subjects))
         now = self.clock.now()
 
         def approved(each: Proposal) -> Proposal:
             if each.approved_by or _name_of(each) not in chosen:
                 return each
-            return replace(each, approved_by=key, approved_at=now, reason=reason)
+            return replace(each, approved_by=by, approved_at=now, reason=reason)
 
         found = self._changed(id, approved)
         for each in found.proposals:

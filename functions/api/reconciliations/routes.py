@@ -122,7 +122,7 @@ def approve(caller: Caller, reconciliation_id: str) -> answers.Reconciliation:
             reconciliation_id,
             tenant=form.tenant,
             subjects=form.subject_ids,
-            key=caller.key_id,
+            by=caller.key_id,
             reason=form.reason,
         )
     )

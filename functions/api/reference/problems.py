@@ -4,7 +4,7 @@ from typing import Final
 
 from functions.api.errors import TOLD_MAX
 from functions.api.reference.examples import TASK_ID
-from functions.api.reference.shapes import TEXT, Schema, every, list_of, told
+from functions.api.reference.shapes import TEXT, Schema, described, every, list_of
 from postdate.domain import errors
 from postdate.domain.limits import REGISTERED
 
@@ -150,17 +150,17 @@ ERRORS: Final[tuple[tuple[Exception, str, str], ...]] = (
 
 
 def schema(codes: list[str]) -> Schema:
-    wrong = every(field=told(TEXT, "The name in the request; dots join the steps."), message=TEXT)
+    wrong = every(field=described(TEXT, "The name in the request; dots join the steps."), message=TEXT)
     problem = every(
-        type=told({"type": "string", "format": "uri-reference"}, "Where `code` is explained."),
-        title=told(TEXT, "The status in words."),
+        type=described({"type": "string", "format": "uri-reference"}, "Where `code` is explained."),
+        title=described(TEXT, "The status in words."),
         status={"type": "integer"},
-        detail=told(TEXT, "The error, for people."),
-        code=told({"type": "string", "enum": codes}, "The error, for programs."),
-        request_id=told(TEXT, "The id of the request in the logs."),
-        errors=told(
+        detail=described(TEXT, "The error, for people."),
+        code=described({"type": "string", "enum": codes}, "The error, for programs."),
+        request_id=described(TEXT, "The id of the request in the logs."),
+        errors=described(
             list_of(wrong) | {"maxItems": TOLD_MAX}, "One line for each wrong field; empty for other codes."
         ),
     )
-    problem["properties"]["state"] = told(TEXT, "With `invalid_state`: the state of the item.")
+    problem["properties"]["state"] = described(TEXT, "With `invalid_state`: the state of the item.")
     return problem

@@ -5,7 +5,7 @@
 
 from typing import Any, Final
 
-from functions.api.reference.shapes import INSTANT, NUMBER, TEXT, Schema, told
+from functions.api.reference.shapes import INSTANT, NUMBER, TEXT, Schema, described
 from postdate.domain import event_types
 
 PARAGRAPHS: Final = (
@@ -83,7 +83,7 @@ def webhooks() -> dict[str, Any]:
         "receiveRun",
         "What a receiver gets and answers",
         PARAGRAPHS,
-        told({}, "The task's payload."),
+        described({}, "The task's payload."),
         ANSWERS,
     )
     gone = {"410": "The subscription ends, and no event follows."}

@@ -18,7 +18,7 @@ from postdate.domain.backfill import State as Running
 from postdate.domain.cron import Cron
 from postdate.domain.definition import HOME_MINUTE, Definition, State
 from postdate.domain.due import Due, Via
-from postdate.domain.operation import Action, Kind, Operation, Plan
+from postdate.domain.operation import Action, Kind, Operation, OperationRequest
 from postdate.domain.operation import State as Carried
 from postdate.domain.operation_moves import started
 from postdate.domain.operation_pages import Entry, Outcome
@@ -81,7 +81,7 @@ def _redrive(run: Task, now: datetime) -> Operation:
     planned = Operation(
         id=ShardPlan.parse("0=8").item_id(OPERATION_KIND, now, unique),
         tenant=run.tenant,
-        plan=Plan(
+        request=OperationRequest(
             action=Action.REDRIVE,
             kind=Kind.TASKS,
             actor="7c3d1b0a9f2e4d58",

@@ -16,7 +16,7 @@ def every(**properties: Schema) -> Schema:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
-def told(schema: Schema, text: str) -> Schema:
+def described(schema: Schema, text: str) -> Schema:
     return schema | {"description": text}
 
 
@@ -41,8 +41,8 @@ def either(*names: str) -> Schema:
 
 
 def page_of(things: str, *schemas: str) -> Schema:
-    cursor = told(or_null(TEXT), "Where the next page begins; null on the last one.")
-    partial = told(
+    cursor = described(or_null(TEXT), "Where the next page begins; null on the last one.")
+    partial = described(
         {"type": "boolean"},
         "Whether the page ended early, because looking took too long: go on with `next_cursor`.",
     )
@@ -53,7 +53,7 @@ def results_of(thing: str, *schemas: str) -> Schema:
     """The answer to a batch."""
     result: Schema = every(index=COUNT)
     result["properties"] |= {
-        thing: told(either(*schemas), f"The {thing}, unless it was refused."),
-        "error": told(ref("Problem"), "Why it was refused."),
+        thing: described(either(*schemas), f"The {thing}, unless it was refused."),
+        "error": described(ref("Problem"), "Why it was refused."),
     }
-    return every(results=told(list_of(result), "In the order of what was sent."))
+    return every(results=described(list_of(result), "In the order of what was sent."))

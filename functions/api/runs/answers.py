@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, Cursor, Instant, Partial, Version, told, words
+from functions.api.answers import Count, Cursor, Instant, Partial, Version, described, words
 from functions.api.forms import text_of
 from postdate.domain.task import State, Task
 
@@ -15,30 +15,32 @@ _TELLS_WHY: Final = frozenset({State.SKIPPED, State.MISSED, State.CANCELLED, Sta
 
 
 WorkerId: TypeAlias = Annotated[
-    str | None, told("The worker of the claim; null for attempts of older releases.")
+    str | None, described("The worker of the claim; null for attempts of older releases.")
 ]
 LeaseUntil: TypeAlias = Annotated[
     Instant | None,
-    told("The end of the lease of the worker or the receiver. Of an earlier attempt: as of its claim."),
+    described("The end of the lease of the worker or the receiver. Of an earlier attempt: as of its claim."),
 ]
 
 
 class RunSummary(TypedDict):
-    run_id: Annotated[str, told("Of a one-time task: the id of the task.")]
-    planned_at: Annotated[Instant, told("The planned instant.")]
-    started_at: Annotated[Instant | None, told("The claim of the first attempt; null before.")]
+    run_id: Annotated[str, described("Of a one-time task: the id of the task.")]
+    planned_at: Annotated[Instant, described("The planned instant.")]
+    started_at: Annotated[Instant | None, described("The claim of the first attempt; null before.")]
     finished_at: Instant | None
     lateness_ms: int | None
     status: Annotated[
         str,
         words(State),
-        told("SKIPPED and MISSED runs never began; `reason` tells why. A DEAD run can be retried."),
+        described("SKIPPED and MISSED runs never began; `reason` tells why. A DEAD run can be retried."),
     ]
-    reason: Annotated[str | None, told("The reason of a final state without success; null in other states.")]
+    reason: Annotated[
+        str | None, described("The reason of a final state without success; null in other states.")
+    ]
 
 
 class Attempt(TypedDict):
-    number: Annotated[Count, told("The number of the attempt. A redrive begins again at 1.")]
+    number: Annotated[Count, described("The number of the attempt. A redrive begins again at 1.")]
     worker_id: WorkerId
     lease_until: LeaseUntil
     started_at: Instant
@@ -52,8 +54,8 @@ class Run(RunSummary):
     task_id: str
     attempts: list[Attempt]
     next_attempt_at: Instant | None
-    token: Annotated[Count, told("The number of the newest claim; 0 before the first.")]
-    lease_until: Annotated[Instant | None, told("The end of the lease of the newest attempt.")]
+    token: Annotated[Count, described("The number of the newest claim; 0 before the first.")]
+    lease_until: Annotated[Instant | None, described("The end of the lease of the newest attempt.")]
     version: Version
 
 

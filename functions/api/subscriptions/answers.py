@@ -4,7 +4,7 @@ from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Cursor, Instant, Partial, Version, told, words
+from functions.api.answers import Cursor, Instant, Partial, Version, described, words
 from functions.api.forms import text_of
 from functions.api.runs import answers as runs
 from functions.api.tasks import targets
@@ -24,27 +24,27 @@ class Subscription(TypedDict):
     status: Annotated[
         str,
         words(subscription.State),
-        told(
+        described(
             "A PAUSED subscription is told nothing until it is resumed. An ENDED one was deleted, or its endpoint "
             "answered 410; it is listed for 100 more days."
         ),
     ]
-    reason: Annotated[str | None, told("Why it has ended; null before.")]
+    reason: Annotated[str | None, described("Why it has ended; null before.")]
     target: Target
     types: list[str]
     filter: EventFilter
     ordered: Annotated[
-        bool, told("True if the deliveries of one subject are sent in the order of its events.")
+        bool, described("True if the deliveries of one subject are sent in the order of its events.")
     ]
     description: str | None
     created_at: Instant
     changed_at: Instant
-    paused_at: Annotated[Instant | None, told("Since when it is PAUSED; null if it is not.")]
+    paused_at: Annotated[Instant | None, described("Since when it is PAUSED; null if it is not.")]
     version: Version
 
 
 class NewSubscription(Subscription):
-    secret: Annotated[str, told("The secret that signs its deliveries. It is told only now.")]
+    secret: Annotated[str, described("The secret that signs its deliveries. It is told only now.")]
 
 
 class SubscriptionList(TypedDict):
@@ -53,10 +53,10 @@ class SubscriptionList(TypedDict):
 
 
 class NewSubscriptionSecret(TypedDict):
-    secret: Annotated[str, told("The new secret. It is told only now.")]
+    secret: Annotated[str, described("The new secret. It is told only now.")]
     previous_until: Annotated[
         Instant | None,
-        told("Until then deliveries carry a signature of the previous secret too; null for none."),
+        described("Until then deliveries carry a signature of the previous secret too; null for none."),
     ]
 
 
@@ -69,7 +69,7 @@ class Replay(TypedDict):
 
 class EventDelivery(runs.Run):
     subscription_id: str
-    event_id: Annotated[str | None, told("The event that is delivered; null for a test.")]
+    event_id: Annotated[str | None, described("The event that is delivered; null for a test.")]
 
 
 class EventDeliveryList(TypedDict):

@@ -16,7 +16,7 @@ OVERLAP_SECONDS_MAX = 30 * 24 * 3600
 def _valid_type(text: str) -> str:
     if not is_wanted(text):
         raise ValueError(
-            "is a type of events such as payment.completed, all types of a kind such as payment.*, or *"
+            "must be a type of events such as payment.completed, all types of a kind such as payment.*, or *"
         )
     return text
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, Instant, told
+from functions.api.answers import Count, Instant, described
 from functions.api.forms import text_of
 from postdate.domain import switch as switches
 
@@ -12,29 +12,31 @@ from postdate.domain import switch as switches
 class SwitchTurn(TypedDict):
     at: Instant
     on: bool
-    by: Annotated[str, told("The key that turned it.")]
+    by: Annotated[str, described("The key that turned it.")]
     reason: str
 
 
 class SwitchState(TypedDict):
     name: str
-    on: Annotated[bool, told("True if it works normally.")]
+    on: Annotated[bool, described("True if it works normally.")]
     off_at: Annotated[
         Instant | None,
-        told(
+        described(
             "Since when it is off, or was off last. Two times count as one while the first is being caught up."
         ),
     ]
-    on_at: Annotated[Instant | None, told("Since when it is on again; null while it is off.")]
+    on_at: Annotated[Instant | None, described("Since when it is on again; null while it is off.")]
     caught_up_at: Annotated[
         Instant | None,
-        told("When the last payment that waited for it is released, at the latest; null while it is off."),
+        described(
+            "When the last payment that waited for it is released, at the latest; null while it is off."
+        ),
     ]
-    version: Annotated[Count, told("One more with each turn; 0 if it was never turned.")]
+    version: Annotated[Count, described("One more with each turn; 0 if it was never turned.")]
 
 
 class Switch(SwitchState):
-    history: Annotated[list[SwitchTurn], told("The newest first, at most 50.")]
+    history: Annotated[list[SwitchTurn], described("The newest first, at most 50.")]
 
 
 class SwitchList(TypedDict):

@@ -4,7 +4,7 @@ from typing import Annotated, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, Cursor, Partial, told
+from functions.api.answers import Count, Cursor, Partial, described
 from functions.api.errors import Problem, problem
 from functions.api.runs.answers import Run
 from functions.api.tasks.one_time.answers import Task
@@ -22,12 +22,12 @@ class TaskList(TypedDict):
 
 class TaskResult(TypedDict):
     index: Count
-    task: NotRequired[Annotated[Task | RecurringTask, told("The task, unless it was refused.")]]
-    error: NotRequired[Annotated[Problem, told("The reason for the refusal.")]]
+    task: NotRequired[Annotated[Task | RecurringTask, described("The task, unless it was refused.")]]
+    error: NotRequired[Annotated[Problem, described("The reason for the refusal.")]]
 
 
 class BatchAnswer(TypedDict):
-    results: Annotated[list[TaskResult], told("One result for each task, in the order of the request.")]
+    results: Annotated[list[TaskResult], described("One result for each task, in the order of the request.")]
 
 
 def result(index: int, answer: AnyTask | PostdateError, request_id: str) -> TaskResult:

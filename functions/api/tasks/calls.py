@@ -8,7 +8,7 @@ from typing import Annotated, Any, TypeAlias
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, told, words
+from functions.api.answers import Count, described, words
 from functions.api.tasks import targets
 from functions.api.tasks.targets import Target
 from postdate.domain import flow, task
@@ -16,9 +16,9 @@ from postdate.domain.retry import RetryPolicy
 
 PayloadRef: TypeAlias = Annotated[
     str | None,
-    told("The object that each attempt reads the payload from; null if the request had a payload."),
+    described("The object that each attempt reads the payload from; null if the request had a payload."),
 ]
-Payload: TypeAlias = Annotated[Any, told("The payload of the request; null if it is a reference.")]
+Payload: TypeAlias = Annotated[Any, described("The payload of the request; null if it is a reference.")]
 Ack: TypeAlias = Annotated[str, words(task.Ack)]
 
 

@@ -55,7 +55,7 @@ def register(
     return answers
 
 
-def told(answer: Answer) -> AnyTask:
+def task_of(answer: Answer) -> AnyTask:
     """The answer about a task that has just been registered, or was registered by an earlier request with its key."""
     if isinstance(answer, RegisteredTask):
         return one_time.of(answer.task)

@@ -42,7 +42,7 @@ def register(caller: Caller) -> Response[TaskAnswer | RecurringTask]:
     (answer,) = orders.register(caller.tenant, [(form, key)], depth=requests.depth(_event()))
     if isinstance(answer, PostdateError):
         raise answer
-    told = orders.told(answer)
+    told = orders.task_of(answer)
     headers = {"Location": f"/api/v1/tasks/{told['task_id']}"}
     if answer.replayed:
         headers["Idempotent-Replayed"] = "true"
@@ -67,7 +67,7 @@ def register_batch(caller: Caller) -> answers.BatchAnswer:
     read = [orders.read(BatchTaskForm, given) for given in form.tasks]
     asked = [form if isinstance(form, PostdateError) else (form, form.idempotency_key) for form in read]
     found = orders.register(caller.tenant, asked, depth=requests.depth(_event()))
-    told = [each if isinstance(each, PostdateError) else orders.told(each) for each in found]
+    told = [each if isinstance(each, PostdateError) else orders.task_of(each) for each in found]
     request_id = requests.request_id(_event())
     return {"results": [answers.result(index, each, request_id) for index, each in enumerate(told)]}
 

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, Cursor, Instant, told
+from functions.api.answers import Count, Cursor, Instant, described
 from functions.api.forms import text_of
 from functions.api.tasks import targets
 from functions.api.tasks.targets import Target
@@ -17,51 +17,55 @@ from postdate.stores import tenants
 
 
 class Quotas(TypedDict):
-    registered_per_second: Annotated[Count, told("Tasks and payments; the tier's number unless set.")]
+    registered_per_second: Annotated[Count, described("Tasks and payments; the tier's number unless set.")]
     runs_in_flight: Annotated[
-        Count | None, told("Deliveries in flight at all workers; null for the usual bound.")
+        Count | None, described("Deliveries in flight at all workers; null for the usual bound.")
     ]
 
 
 class Progress(TypedDict):
-    step: Annotated[Count, told("The step that is under way, from 1 to `steps`.")]
-    steps: Annotated[Count, told("All steps; most come twice.")]
-    doing: Annotated[str, told("The name of the step: mostly of a table.")]
-    rows: Annotated[Count, told("Rows that were renamed, cancelled or deleted until now.")]
-    began_at: Annotated[Instant, told("The instant of the request.")]
-    waits_until: Annotated[Instant | None, told("The end of the wait that the step is; null in other steps.")]
+    step: Annotated[Count, described("The step that is under way, from 1 to `steps`.")]
+    steps: Annotated[Count, described("All steps; most come twice.")]
+    doing: Annotated[str, described("The name of the step: mostly of a table.")]
+    rows: Annotated[Count, described("Rows that were renamed, cancelled or deleted until now.")]
+    began_at: Annotated[Instant, described("The instant of the request.")]
+    waits_until: Annotated[
+        Instant | None, described("The end of the wait that the step is; null in other steps.")
+    ]
 
 
 class Tenant(TypedDict):
     tenant_id: str
     status: Annotated[
         Literal["ACTIVE", "SUSPENDED", "ERASING", "ERASED"],
-        told(
+        described(
             "Only an active tenant registers anything; ERASED is the tenant that has an erased tenant's money."
         ),
     ]
     suspended_because: str | None
     pending: Annotated[
         Literal["wait", "run"] | None,
-        told("What becomes of items that are due while the tenant is suspended; null if it is not."),
+        described("What becomes of items that are due while the tenant is suspended; null if it is not."),
     ]
     tier: str
     quotas: Quotas
     queues: list[str]
     topics: list[str]
     buses: list[str]
-    default_target: Annotated[Target | None, told("The target of jobs that name none.")]
+    default_target: Annotated[Target | None, described("The target of jobs that name none.")]
     spread_seconds: Annotated[
         Count,
-        told("The default of tasks that run once: they start within this span; 0 for their own instant."),
+        described(
+            "The default of tasks that run once: they start within this span; 0 for their own instant."
+        ),
     ]
-    erased_as: Annotated[str | None, told("The new name of its money; null before its erasure began.")]
-    erasure: Annotated[Progress | None, told("How far its erasure is; null unless it is under way.")]
-    version: Annotated[Count, told("One more with each change; 0 for tenants of older releases.")]
+    erased_as: Annotated[str | None, described("The new name of its money; null before its erasure began.")]
+    erasure: Annotated[Progress | None, described("How far its erasure is; null unless it is under way.")]
+    version: Annotated[Count, described("One more with each change; 0 for tenants of older releases.")]
 
 
 class NewTenant(Tenant):
-    signing_secret: Annotated[str, told("The secret of its webhooks. It is told only now.")]
+    signing_secret: Annotated[str, described("The secret of its webhooks. It is told only now.")]
 
 
 class TenantList(TypedDict):
@@ -70,31 +74,31 @@ class TenantList(TypedDict):
 
 
 class NewSigningSecret(TypedDict):
-    signing_secret: Annotated[str, told("The new secret. It is told only now.")]
+    signing_secret: Annotated[str, described("The new secret. It is told only now.")]
     previous_until: Annotated[
         Instant | None,
-        told("Until then webhooks carry a signature of the previous secret too; null for none."),
+        described("Until then webhooks carry a signature of the previous secret too; null for none."),
     ]
 
 
 class PaymentsToCancel(TypedDict):
-    count: Annotated[Count, told("Payments that have not ended.")]
-    amount: Annotated[Count, told("What they hold, which returns to their payers.")]
+    count: Annotated[Count, described("Payments that have not ended.")]
+    amount: Annotated[Count, described("What they hold, which returns to their payers.")]
 
 
 class ErasurePreview(TypedDict):
     tenant_id: str
     rows: Annotated[
         dict[str, Count],
-        told(
+        described(
             "The rows that are renamed or deleted, by their tables: of accounts, journal and payments renamed."
         ),
     ]
-    payments_cancelled: Annotated[PaymentsToCancel, told("Payments that the erasure would cancel.")]
-    letters: Annotated[Count, told("Dead letters that are deleted; counted last.")]
+    payments_cancelled: Annotated[PaymentsToCancel, described("Payments that the erasure would cancel.")]
+    letters: Annotated[Count, described("Dead letters that are deleted; counted last.")]
     next_cursor: Annotated[
         str | None,
-        told(
+        described(
             "There is more to count. The next answer has the sums of all answers until then; null for the last."
         ),
     ]
@@ -102,7 +106,7 @@ class ErasurePreview(TypedDict):
 
 class ReplacedDataKey(TypedDict):
     tenant_id: str
-    seals_from: Annotated[Instant, told("From then on the new key seals.")]
+    seals_from: Annotated[Instant, described("From then on the new key seals.")]
 
 
 def of(given: tenants.Tenant, erasure: Erasure | None = None) -> Tenant:
@@ -127,12 +131,14 @@ def of(given: tenants.Tenant, erasure: Erasure | None = None) -> Tenant:
 
 
 def _status(
-    given: tenants.Tenant, erasure: Erasure | None
+    tenant: tenants.Tenant, erasure: Erasure | None
 ) -> Literal["ACTIVE", "SUSPENDED", "ERASING", "ERASED"]:
-    known = given.tenancy
-    if known.erased_as is not None:
-        return "ERASED" if known.erased_as == given.id and erasure is None else "ERASING"
-    return "ACTIVE" if known.suspended_because is None else "SUSPENDED"
+    """A tenant that is erased has two rows. The row of the old name is ERASING until it is deleted. The row of the new
+    name is ERASING while the erasure is under way, and ERASED afterwards."""
+    tenancy = tenant.tenancy
+    if tenancy.erased_as is not None:
+        return "ERASED" if tenancy.erased_as == tenant.id and erasure is None else "ERASING"
+    return "ACTIVE" if tenancy.suspended_because is None else "SUSPENDED"
 
 
 def _pending(known: Tenancy) -> Literal["wait", "run"] | None:

@@ -16,11 +16,11 @@ class Waits:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Elsewhere:
+class SlowLane:
     """The destination is slow: the call goes to the lane for slow destinations."""
 
 
-Admitted = Transition | Waits | Elsewhere | None
+Admitted = Transition | Waits | SlowLane | None
 # A claim with its index among the claims at the gate.
 Claim = tuple[int, Transition]
 Answers = Iterator[tuple[int, Admitted]]

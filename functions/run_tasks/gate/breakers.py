@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from functions.run_tasks.circuits import Circuits, circuit
-from functions.run_tasks.gate.answers import Answers, Claim, Elsewhere, Waits
+from functions.run_tasks.gate.answers import Answers, Claim, SlowLane, Waits
 from postdate.domain import transitions
 from postdate.domain.breaker import State
 from postdate.domain.due import WAIT_MAX
@@ -94,7 +94,7 @@ class Breakers:
                 case State.HALF_OPEN:
                     self._half_open.add(way)
                 case State.CLOSED if self.moves_slow and known[way].is_slow(now):
-                    yield from ((index, Elsewhere()) for index, _ in some)
+                    yield from ((index, SlowLane()) for index, _ in some)
 
     def as_probes(self, claims: list[Claim], now: datetime) -> Answers:
         """Lets one claim try each half-open breaker, and yields the answers for the others."""

@@ -12,7 +12,7 @@ from datetime import date, datetime
 from typing import Any, Final
 
 from postdate.domain.event import Event
-from postdate.domain.event_body import instant_text, told
+from postdate.domain.event_body import body_of, instant_text
 
 Text = Callable[[str], str]
 # Fields of an event's data whose texts are words of ours or instants.
@@ -45,7 +45,7 @@ def pseudonym(sealed_name: str) -> str:
 
 def line_of(event: Event, *, owner: str, seal: Text) -> bytes:
     """One line of an object, the same for the same event and key."""
-    body = told(event)
+    body = body_of(event)
     # The service makes the ids of items. Any other subject has a name that the tenant chose, and the id of
     # its event contains the name.
     if not event.subject.is_item:

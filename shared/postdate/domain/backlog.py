@@ -160,7 +160,7 @@ class Backlog:
         # Each entry becomes a row, so a long outage must not make an unbounded number of them.
         missed = [each for each in due if each.wall not in to_run][:MISSED_TOLD_MAX]
         entries = [
-            Fate(occurrence=each, state=State.MISSED, why=reason.of(late_by[each.wall])) for each in missed
+            Fate(occurrence=each, state=State.MISSED, why=reason.why(late_by[each.wall])) for each in missed
         ]
         for wall, each in to_run.items():
             counts = skips is None or wall in earlier.running
@@ -174,22 +174,25 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class _Reason:
+    """The facts that decide the reason of each MISSED occurrence."""
+
     # The rule of the recurring task for late occurrences.
     policy: CatchUp
     # The catch-up window.
     allowed: timedelta
-    # The occurrence that runs instead of the others; None if each runs, or none.
+    # The latest occurrence that runs; None if none runs.
     last: Occurrence | None
     # True if as many occurrences are caught up as one worker may.
     full: bool
 
-    def of(self, late_by: timedelta) -> str:
+    def why(self, late_by: timedelta) -> str:
+        """The reason of an occurrence that nobody ran, and that is late by this time."""
         if self.policy is CatchUp.NONE:
             return "missed, and catch_up is none"
         if late_by > self.allowed:
             return f"missed, and later than the catch-up window of {self.allowed // _SECOND} seconds"
         if self.full:
-            return f"missed, with more than {BACKLOG_RUNS_MAX} later ones to catch up on"
+            return f"missed, with {BACKLOG_RUNS_MAX} or more later ones to catch up on"
         if self.last is not None:
             return f"missed, and the one planned at {self.last.at.isoformat()} runs in its place"
         return "missed"

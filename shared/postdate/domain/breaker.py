@@ -69,7 +69,7 @@ class Breaker:
     open_until: datetime | None = None
     # The instant until which a probe belongs to the worker that took it; None without a probe.
     probe_until: datetime | None = None
-    # The instant at which a probe last succeeded; None if none did. Calls begin slowly after it.
+    # The instant of the last closing or reset of an open breaker; None before. Calls begin slowly after it.
     closed_at: datetime | None = None
     # The instant until which calls use the lane for slow destinations; None if no worker waited long.
     slow_until: datetime | None = None
@@ -130,7 +130,8 @@ def failed(breaker: Breaker, count: int, *, now: datetime, error: str | None = N
 
 
 def answered(breaker: Breaker, *, now: datetime) -> Breaker:
-    """Closes the breaker after an answer; unchanged when no failure was counted."""
+    """Takes an outcome that does not say that the destination is down, also an error such as 404. Closes an open
+    breaker, or sets the count of failures to 0. Returns the breaker unchanged if it is closed and counts no failure."""
     if breaker.open_until is None and not breaker.failures:
         return breaker
     closed_at = breaker.closed_at if breaker.open_until is None else now

@@ -1,4 +1,4 @@
-"""An event as it is told: in answers of the API, and as the body of a delivery."""
+"""The body of an event: in answers of the API, and as the body of a delivery."""
 
 import json
 from datetime import datetime
@@ -7,7 +7,7 @@ from typing import Any
 from postdate.domain.event import Event
 
 
-def told(event: Event) -> dict[str, Any]:
+def body_of(event: Event) -> dict[str, Any]:
     subject: dict[str, Any] = {"kind": event.subject.kind, "id": event.subject.id}
     if event.accounts:
         subject["account_ids"] = list(event.accounts)
@@ -27,7 +27,7 @@ def told(event: Event) -> dict[str, Any]:
 
 
 def text_of(event: Event) -> str:
-    return json.dumps(told(event), separators=(",", ":"), ensure_ascii=False)
+    return json.dumps(body_of(event), separators=(",", ":"), ensure_ascii=False)
 
 
 def instant_text(instant: datetime | None) -> str | None:

@@ -126,7 +126,8 @@ def balanced(books: Books, restored: Restored, *, now: datetime) -> Mended:
 
 
 def left_to_a_person(books: Books, restored: Restored, *, now: datetime) -> list[Posting]:
-    """The open payments of an account that is unsound."""
+    """Returns postings that park payments, for an unsound account. They are the payments that this account pays, and
+    that have neither ended nor been parked."""
     return [
         settlement.park(payment, now=now, why=f"{restored.why}, and its later changes are unknown")
         for payment in books.payments

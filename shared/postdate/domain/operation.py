@@ -78,8 +78,8 @@ class StopRule:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Plan:
-    """The request for an operation."""
+class OperationRequest:
+    """The request for one action on many items."""
 
     # The action on each item.
     action: Action
@@ -107,8 +107,8 @@ class Operation:
     id: str
     # The owner of all its items.
     tenant: str
-    # The request; never changed.
-    plan: Plan
+    # Never changed.
+    request: OperationRequest
     # The current state, a result of the functions below.
     state: State
     # 1 when planned, one more with each change. Conditional writes compare the version.

@@ -10,7 +10,7 @@ from postdate.domain import payment as payments
 from postdate.domain import task as tasks
 from postdate.domain.definition import Definition
 from postdate.domain.item import Phase
-from postdate.domain.operation import Action, Operation, Plan
+from postdate.domain.operation import Action, Operation, OperationRequest
 from postdate.domain.operation_pages import Entry, Outcome
 from postdate.domain.payment import Payment
 from postdate.domain.task import Task
@@ -24,14 +24,14 @@ _PLANS: Final[dict[Action, tuple[frozenset[plans.State], plans.State]]] = {
 }
 
 
-def why_not(plan: Plan, item: Item, now: datetime) -> str | None:
-    """The reason that excludes the item from the plan's action; None for an eligible item."""
+def why_not(request: OperationRequest, item: Item, now: datetime) -> str | None:
+    """The reason that excludes the item from the requested action; None for an eligible item."""
     if isinstance(item, Payment):
-        return _why_not_payment(plan, item)
+        return _why_not_payment(request, item)
     if isinstance(item, Definition):
-        found, _ = _PLANS[plan.action]
+        found, _ = _PLANS[request.action]
         return None if item.state in found else f"is {item.state}, not {' or '.join(sorted(found))}"
-    match plan.action:
+    match request.action:
         case Action.REDRIVE | Action.DISCARD if item.state is not tasks.State.DEAD:
             return f"is {item.state}, not DEAD"
         case Action.RETRY if item.state is not tasks.State.DEAD and not item.state.waits:
@@ -48,17 +48,17 @@ def why_not(plan: Plan, item: Item, now: datetime) -> str | None:
         case Action.PAUSE | Action.RESUME:
             return "is not a recurring task"
         case _:
-            assert_never(plan.action)
+            assert_never(request.action)
 
 
-def _why_not_payment(plan: Plan, payment: Payment) -> str | None:
+def _why_not_payment(request: OperationRequest, payment: Payment) -> str | None:
     parked = payment.state is payments.State.EXECUTING and payment.phase is Phase.RESTS
-    match plan.action:
+    match request.action:
         case Action.REDRIVE | Action.RETRY if not parked:
             return f"is {payment.state}, and not parked"
         case Action.CANCEL if payment.state is not payments.State.PENDING and not parked:
             return f"is {payment.state}, neither PENDING nor parked"
-        case Action.CANCEL if parked and not plan.operates:
+        case Action.CANCEL if parked and not request.operates:
             # The books contradict the payment: to return its hold is a decision about money. Another attempt is not,
             # because its transaction checks the books again.
             return "is parked: only an operator may cancel it"
@@ -71,7 +71,7 @@ def was_acted_on(operation: Operation, entry: Entry, item: Item) -> bool:
     record. For a task or a payment, the operation signed the version after `entry.version`. A definition has no
     history: its next version counts if it is in the state that the action leaves behind."""
     if isinstance(item, Definition):
-        _, left = _PLANS[operation.plan.action]
+        _, left = _PLANS[operation.request.action]
         return item.version == entry.version + 1 and item.state is left
     return any(line.version == entry.version + 1 and line.by == operation.author for line in item.history)
 

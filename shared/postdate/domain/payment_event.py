@@ -56,7 +56,7 @@ def fields_of(payment: Payment) -> dict[str, Any]:
     """The fields that an event tells, under the names of the API. Those without a value are left out."""
     fields: dict[str, Any] = {
         "status": payment.state.value,
-        **{_API_NAMES.get(name, name): _told(value) for name, value in payment.terms.items()},
+        **{_API_NAMES.get(name, name): _value(value) for name, value in payment.terms.items()},
         "scheduled_time": _text(payment.planned_at),
         "attempts": payment.attempts or None,
         "next_attempt_at": _text(payment.lease_until),
@@ -67,7 +67,7 @@ def fields_of(payment: Payment) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _told(term: Any) -> Any:
+def _value(term: Any) -> Any:
     """A term as JSON: pairs become an object, and no pairs are no value."""
     match term:
         case Enum():

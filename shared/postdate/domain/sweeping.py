@@ -50,7 +50,8 @@ class SweepProgress:
     stage: Stage
     # The beginning of the open pass. Items written since then are read again by the closing pass.
     opened_at: datetime
-    # The instant at which a pass found items that wait or have not ended; None if none did.
+    # The instant of a pass that has to be repeated: a closing pass that found waiting items, or an audit pass that
+    # found unfinished ones. None if the next pass follows.
     looked_at: datetime | None = None
     # The instant at which an audit pass found everything ended; None before.
     audited_at: datetime | None = None

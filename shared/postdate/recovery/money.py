@@ -33,7 +33,7 @@ _SETTLES: Final = timedelta(seconds=5)
 
 
 @dataclass(kw_only=True, slots=True)
-class Told:
+class MoneyReport:
     """The ids of what was repaired, or in a dry run of what would be."""
 
     # Payments that a movement completed.
@@ -53,7 +53,7 @@ class Told:
     # The account behind which the next page begins; None after the last account.
     goes_on_after: str | None = None
 
-    def add(self, page: "Told") -> None:
+    def add(self, page: "MoneyReport") -> None:
         self.completed += page.completed
         self.rebuilt += page.rebuilt
         self.movements += page.movements
@@ -72,7 +72,7 @@ class Money:
     # True to write nothing.
     dry: bool = False
 
-    def match(self, tenant: str, *, after: str = "") -> Told:
+    def match(self, tenant: str, *, after: str = "") -> MoneyReport:
         """Makes payments and movements agree, and opens accounts that are named and not there."""
         told, names = self._page(tenant, after)
         for name in names:
@@ -87,7 +87,7 @@ class Money:
                 self._post([posting])
         return told
 
-    def balance(self, tenant: str, *, after: str = "") -> Told:
+    def balance(self, tenant: str, *, after: str = "") -> MoneyReport:
         """Makes accounts agree with journal and payments, or leaves their open payments to a person."""
         told, names = self._page(tenant, after)
         differing = [name for name in names if self._differs(tenant, name)]
@@ -105,7 +105,7 @@ class Money:
             return False
         return balanced(self._books(account), self.restored, now=self.clock.now()) != Mended()
 
-    def _balance(self, account: Account, told: Told) -> None:
+    def _balance(self, account: Account, told: MoneyReport) -> None:
         """Repairs one account, or leaves its open payments to a person."""
         books = self._books(account)
         mended = balanced(books, self.restored, now=self.clock.now())
@@ -118,9 +118,9 @@ class Money:
             told.parked += [posting.after.id for posting in postings if posting.after is not None]
             self._post(postings)
 
-    def _page(self, tenant: str, after: str) -> tuple[Told, list[str]]:
+    def _page(self, tenant: str, after: str) -> tuple[MoneyReport, list[str]]:
         names = self.ledger.accounts_listed(tenant, after=after, limit=ACCOUNTS_IN_TURN)
-        return Told(goes_on_after=names[-1] if len(names) == ACCOUNTS_IN_TURN else None), names
+        return MoneyReport(goes_on_after=names[-1] if len(names) == ACCOUNTS_IN_TURN else None), names
 
     def _is_untouched(self, account: Account) -> bool:
         """Every step of a payment that holds, and every movement, changes its account. One that stood still since the
@@ -136,7 +136,7 @@ class Money:
                 self.ledger.open(Account(id=name, tenant=tenant, created_at=now, updated_at=now))
         return sorted(missing)
 
-    def _note(self, posting: Posting, told: Told) -> None:
+    def _note(self, posting: Posting, told: MoneyReport) -> None:
         if posting.movement is not None:
             told.movements.append(posting.movement.id)
         elif posting.after is not None:

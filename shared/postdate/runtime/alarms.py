@@ -43,7 +43,7 @@ def firing(client: Callable[[], "BaseClient"], prefix: str) -> list[Firing] | No
     except (BotoCoreError, ClientError, Unavailable):
         logger.exception("the alarms are not known now", extra={"action": "alarms_not_read"})
         return None
-    told = [each for alarm in found if (each := _told(alarm, prefix)) is not None]
+    told = [each for alarm in found if (each := _firing(alarm, prefix)) is not None]
     return sorted(told, key=lambda each: (_SEVERITIES.index(each.severity), each.since, each.name))
 
 
@@ -62,7 +62,7 @@ def _alarms(client: Any, prefix: str) -> Iterator[Mapping[str, Any]]:
         asked["NextToken"] = answer["NextToken"]
 
 
-def _told(alarm: Mapping[str, Any], prefix: str) -> Firing | None:
+def _firing(alarm: Mapping[str, Any], prefix: str) -> Firing | None:
     """Reads an alarm of CloudWatch; None for an alarm that tells no topic. A topic is named after its severity."""
     topics = {arn.rpartition("-")[2] for arn in alarm.get("AlarmActions", ())}
     severity = next((each for each in _SEVERITIES if each in topics), None)

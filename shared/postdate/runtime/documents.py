@@ -16,9 +16,9 @@ class _NoRedirects(HTTPRedirectHandler):
         return
 
 
-def document(url: str) -> bytes:
-    """Raises OSError if the address does not answer 200 with a document of the usual size. Plain HTTP is for loopback
-    only."""
+def fetch_document(url: str) -> bytes:
+    """Fetches a document of at most 256 KB with one GET, for example the keys of an identity provider. Raises OSError
+    for anything but success. Follows no redirect and uses no proxy. Plain HTTP is for loopback addresses only."""
     parts = urlsplit(url)
     if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
         raise OSError(f"{parts.scheme} is not read")

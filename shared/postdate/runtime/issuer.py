@@ -138,9 +138,9 @@ class Issuer:
             )
         except jwt.PyJWTError:
             return None
-        return self._told(claims) if _is_now(claims, self._clock.now()) else None
+        return self._person(claims) if _is_now(claims, self._clock.now()) else None
 
-    def _told(self, claims: Mapping[str, Any]) -> Person | None:
+    def _person(self, claims: Mapping[str, Any]) -> Person | None:
         """The person whom claims name; None for claims of another form, or of neither a tenant nor an operator."""
         given = self._given
         tenant, told = claims.get(given.tenant_claim), claims.get(given.scopes_claim, "")

@@ -27,7 +27,8 @@ class Erasures(Protocol):
     """Each call raises Unavailable."""
 
     def begin(self, erasure: Erasure) -> None:
-        """Leaves one that has begun as it is."""
+        """Writes the row of an erasure. Changes nothing if the erasure has begun or is over: each repeated request
+        calls this again."""
 
     def get(self, tenant: str) -> Erasure | None:
         """By the new name; None if it never began, and after its end."""

@@ -79,7 +79,7 @@ class Flow(Protocol):
         """Removes runs from the room of a flow key; `stay` is the present length of a stay."""
 
     def keys(self, keys: Iterable[Key]) -> Mapping[Key, FlowKey]:
-        """Settings of these keys; they may be a moment old."""
+        """Settings of these keys; they may be a moment old. Raises Unavailable if one of them cannot be read."""
 
     def key(self, key: Key) -> FlowKey:
         """Settings of one key, read consistently."""

@@ -20,7 +20,8 @@ PAUSED: Final = "paused"
 
 class DynamoFlowKeys(FlowTable):
     def keys(self, keys: Iterable[Key]) -> Mapping[Key, FlowKey]:
-        """A row that DynamoDB leaves out for now, or that cannot be read, must not let a paused key's runs through."""
+        """Returns the setting of each key; a key without a row gets an empty one. Raises Unavailable if a row cannot be
+        read: a key that is left out would count as not paused."""
         wanted = list(dict.fromkeys(keys))
         rows = batch_get.rows(
             self._client, self._table, [row_key(tenant, KEY + key) for tenant, key in wanted]

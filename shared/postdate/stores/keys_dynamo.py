@@ -83,7 +83,7 @@ class DynamoKeys:
             attribute = getattr(self._rows, name)
             unchanged &= attribute.does_not_exist() if old[name] is None else attribute == old[name]
             actions.append(attribute.remove() if new[name] is None else attribute.set(new[name]))
-        if told := _told(before, after):
+        if told := _event_type(before, after):
             note = Note(type=told, at=self._now(), by=self._author())
             actions += [self._rows.events.add(1), self._rows.note.set(notes.text_of([note]))]
         return self._written(after.id, actions, unchanged)
@@ -166,7 +166,7 @@ class DynamoKeys:
         return self._rows(key_id=key.id, **values_of(key), events=1, note=notes.text_of([note]))
 
 
-def _told(before: ApiKey, after: ApiKey) -> str | None:
+def _event_type(before: ApiKey, after: ApiKey) -> str | None:
     """The event of a change; None for another hash of the same secret, and for an end that is brought forward."""
     if after.revoked_at is not None:
         return "key.revoked" if before.revoked_at is None else None

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from postdate.domain import instants
-from postdate.domain.operation import Action, Kind, Operation, Plan, State, StopRule
+from postdate.domain.operation import Action, Kind, Operation, OperationRequest, State, StopRule
 from postdate.domain.operation_moves import ACTIVE
 from postdate.domain.operation_pages import Entry, Outcome, Page
 from postdate.domain.slots import home
@@ -30,15 +30,15 @@ def place_of_page(number: int) -> str:
 
 
 def head_row(operation: Operation) -> AttributeMap:
-    plan, rule = operation.plan, operation.plan.stop_when
+    request, rule = operation.request, operation.request.stop_when
     asked = {
-        "action": plan.action.value,
-        "kind": plan.kind.value,
-        "actor": plan.actor,
-        "reason": plan.reason,
-        "operates": plan.operates,
-        "max_per_second": plan.max_per_second,
-        "canary": plan.canary,
+        "action": request.action.value,
+        "kind": request.kind.value,
+        "actor": request.actor,
+        "reason": request.reason,
+        "operates": request.operates,
+        "max_per_second": request.max_per_second,
+        "canary": request.canary,
         "stop_when": None if rule is None else [rule.failed_share, rule.within.total_seconds()],
     }
     # The plan and the items found never change. Progress has attributes of its own.
@@ -83,7 +83,7 @@ def operation_of(row: AttributeMap) -> Operation:
     return Operation(
         id=row["operation"]["S"],
         tenant=row["tenant"]["S"],
-        plan=Plan(
+        request=OperationRequest(
             action=Action(asked["action"]),
             kind=Kind(asked["kind"]),
             actor=asked["actor"],

@@ -101,7 +101,9 @@ class Tasks(Protocol):
     def listed(
         self, wanted: Sequence[TasksWanted], *, after: str, limit: int, newest_first: bool = False
     ) -> list[str]:
-        """Places in all these lists together, in the order of the planned instants, a moment behind the truth."""
+        """Returns up to `limit` places behind the place `after`, of all these lists together. A place is the planned
+        instant and the id, see `places.py`. The index is a moment behind: a task that was just given another instant
+        may be listed twice."""
 
     def runs_listed(self, tenant: str, definition: str, *, after: str, limit: int) -> list[str]:
         """Ids of a definition's runs in the order of their home minutes, a moment behind the truth."""

@@ -125,7 +125,7 @@ class DynamoTasks:
     def listed(
         self, wanted: Sequence[TasksWanted], *, after: str, limit: int, newest_first: bool = False
     ) -> list[str]:
-        """Queries each key of each list, side by side."""
+        """Queries each index key of each list in parallel, and merges the results."""
         asked = [
             (each, number, ends)
             for each in wanted

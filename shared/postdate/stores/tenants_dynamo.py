@@ -68,7 +68,7 @@ class DynamoTenants:
             unchanged = version == before.tenancy.version
         else:
             unchanged = self._rows.tenant.exists() & version.does_not_exist()
-        names = _told(before, after)
+        names = _noted_types(before, after)
         counted = replace(
             with_next_version(before, after),
             events=(before.events if before else 0) + ("tenant" in names),
@@ -117,7 +117,7 @@ class DynamoTenants:
         return sorted(id for id in found if not is_erased(id))
 
 
-def _told(before: Tenant | None, after: Tenant) -> dict[str, str]:
+def _noted_types(before: Tenant | None, after: Tenant) -> dict[str, str]:
     """The names of a change's events, by the kinds of their subjects. Empty if secrets were sealed and nothing else
     changed."""
     if before is None:

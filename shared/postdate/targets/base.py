@@ -80,6 +80,8 @@ class Failed:
     http_status: int | None = None
     # True if the destination itself is in trouble: any other call there would fail as well.
     down: bool = False
+    # False if the destination was not asked, or if it is not known: its breaker then learns nothing.
+    heard: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,4 +112,4 @@ def internal_error(error: Exception) -> Failed:
     """
     frames = "".join(traceback.format_tb(error.__traceback__))
     _log.error("action=deliver outcome=internal_error error=%s\n%s", type(error).__name__, frames)
-    return Failed(reason="internal error")
+    return Failed(reason="internal error", heard=False)

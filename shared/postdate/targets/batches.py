@@ -57,7 +57,9 @@ class BatchTarget(ABC):
             try:
                 check_listed(self.listed, delivery.destination.address, delivery.allowed)
             except DestinationNotAllowed as refused:
-                report(delivery, Failed(reason=f"destination not allowed: {refused}", retry=False))
+                report(
+                    delivery, Failed(reason=f"destination not allowed: {refused}", retry=False, heard=False)
+                )
             else:
                 allowed.append(delivery)
         for address, group in groupby(sorted(allowed, key=_address), key=_address):

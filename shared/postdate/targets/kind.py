@@ -43,7 +43,7 @@ class Member:
     def kept(self, given: Any) -> Any:
         return tuple(given.items()) if self.shape is Shape.PAIRS else given
 
-    def told(self, destination: Destination) -> Any:
+    def shown(self, destination: Destination) -> Any:
         kept = getattr(destination, self.of)
         if self.shape is not Shape.PAIRS:
             return kept
@@ -138,7 +138,7 @@ class TargetKind:
 
     def view(self, destination: Destination) -> dict[str, Any]:
         """The destination as its owner sees it."""
-        return {"type": self.name, **{member.name: member.told(destination) for member in self.members}}
+        return {"type": self.name, **{member.name: member.shown(destination) for member in self.members}}
 
 
 def check_listed(listed: Listed, address: str, allowed: Collection[str]) -> None:

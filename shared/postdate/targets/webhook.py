@@ -99,9 +99,11 @@ class WebhookTarget:
             return Failed(reason=f"dns failure: {unknown}", down=True), None
         except DestinationNotAllowed as refused:
             retry = isinstance(refused, NameNotUsable)
-            return Failed(reason=f"destination not allowed: {refused}", retry=retry, down=retry), None
+            return Failed(
+                reason=f"destination not allowed: {refused}", retry=retry, down=retry, heard=retry
+            ), None
         except ValidationFailed:
-            return Failed(reason="header not allowed", retry=False), None
+            return Failed(reason="header not allowed", retry=False, heard=False), None
         except (OSError, AnswerBroken) as error:
             return Failed(reason=_reason(error), down=True), None
         return verdict(answered[1], now=self._now()), answered

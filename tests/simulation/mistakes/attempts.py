@@ -13,7 +13,7 @@ BUGS: Final = (
     ),
     bug(
         "a retry is not sent",
-        f"{RECORDING}:Recording.record",
+        f"{RECORDING}:Recording.follow_up",
         "outbox.retry(task, call.message)",
         "pass",
     ),
@@ -26,7 +26,7 @@ BUGS: Final = (
     ),
     bug(
         "a dead task gets no dead letter",
-        f"{RECORDING}:Recording.record",
+        f"{RECORDING}:Recording.follow_up",
         "outbox.bury(task, call.message)",
         "pass",
     ),

@@ -79,7 +79,7 @@ BUGS: Final = (
     ),
     bug(
         "a postponed call is lost",
-        f"{RECORDING}:Recording.record",
+        f"{RECORDING}:Recording.follow_up",
         "outbox.postpone(task, call.message)",
         "pass",
         mix="crowded",
@@ -109,8 +109,8 @@ BUGS: Final = (
     bug(
         "a breaker counts calls that were not sent",
         f"{DELIVERING}:Delivering._report",
-        "if not isinstance(receipt, Untried):",
-        "if True:",
+        "if isinstance(receipt, Untried) or (isinstance(receipt, Failed) and not receipt.heard):",
+        "if False:",
         mix="overbooked",
     ),
     bug(

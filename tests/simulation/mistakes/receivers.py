@@ -21,7 +21,7 @@ BUGS: Final = (
     ),
     bug(
         "no attempt follows when a receiver is silent",
-        f"{RECORDING}:Recording.record",
+        f"{RECORDING}:Recording.follow_up",
         "outbox.defer(Due.of(task), call.message, not_before=task.lease_until)",
         "pass",
         mix="acknowledged",

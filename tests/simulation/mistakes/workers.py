@@ -43,7 +43,7 @@ BUGS: Final = (
     ),
     bug(
         "a moved call is lost",
-        f"{BATCH}:Batch.move",
+        f"{BATCH}:Batch.send_to_slow_lane",
         "self.outbox.move(call.due, call.message)",
         "pass",
         mix="kept",

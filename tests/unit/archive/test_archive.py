@@ -13,7 +13,7 @@ from cli.failure import Failure
 from functions.archive.archive import Archiver
 from postdate.domain.errors import Unavailable
 from postdate.domain.event import Actor, Event, Subject
-from postdate.domain.event_body import told
+from postdate.domain.event_body import body_of
 from postdate.stores.data_keys_memory import MemoryDataKeys
 from postdate.stores.events import FeedEntry, FeedPage
 from postdate.stores.events_memory import MemoryEvents
@@ -129,7 +129,7 @@ def test_a_days_events_are_one_object_for_each_kind_and_are_read_back_as_they_we
     yesterday(world)
     assert world.run() == 4
     found = {event["event_id"]: event for event in world.archived()}
-    assert found == {event.id: told(event) for event in world.recorded}
+    assert found == {event.id: body_of(event) for event in world.recorded}
     objects = [key.rpartition("/")[0] for key in world.archive.keys("events/")]
     assert objects == [f"events/day=2026-11-18/kind={kind}" for kind in ("account", "payment", "task")]
     assert verify(world.archive).told() | {"bytes": 0} == {

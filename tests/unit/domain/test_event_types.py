@@ -43,6 +43,6 @@ def test_an_answer_and_a_delivery_tell_an_event_in_the_same_words() -> None:
         reconstructed=True,
     )
     told = answers.of(event)
-    assert told == event_body.told(event)
+    assert told == event_body.body_of(event)
     wanted = answers.Event.__required_keys__ | answers.Event.__optional_keys__
     assert set(told) == wanted

@@ -21,7 +21,7 @@ from postdate.domain.cron import Cron
 from postdate.domain.definition import HOME_MINUTE, Definition
 from postdate.domain.definition import State as PlanState
 from postdate.domain.due import Due
-from postdate.domain.operation import Action, Kind, Operation, Plan, StopRule
+from postdate.domain.operation import Action, Kind, Operation, OperationRequest, StopRule
 from postdate.domain.operation_items import Item
 from postdate.domain.operation_pages import Outcome
 from postdate.domain.recurrence import Runs
@@ -181,7 +181,7 @@ class Service:
             "actor": "key",
             "reason": "it is back",
         }
-        return self.planner.plan(a_caller(), Plan(**usual | asked), [task.id for task in tasks])
+        return self.planner.plan(a_caller(), OperationRequest(**usual | asked), [task.id for task in tasks])
 
     def started(self, tasks: Sequence[Item], **asked: Any) -> Operation:
         """Planned, and carried out to its end."""

@@ -216,9 +216,9 @@ def test_a_parked_payment_is_an_operators_to_cancel(service: Service) -> None:
 
 def test_a_key_changes_only_what_it_may(service: Service) -> None:
     stuck = parked(service)
-    plan = service.plan([stuck], kind=Kind.PAYMENTS).plan
+    request = service.plan([stuck], kind=Kind.PAYMENTS).request
     with pytest.raises(Forbidden):
-        service.planner.plan(a_caller("demo", "tasks:write"), plan, [stuck.id])
+        service.planner.plan(a_caller("demo", "tasks:write"), request, [stuck.id])
 
 
 def test_a_letter_of_several_items_is_written_anew_for_those_that_stay(service: Service) -> None:
@@ -232,8 +232,8 @@ def test_a_letter_of_several_items_is_written_anew_for_those_that_stay(service: 
 
 def test_five_hundred_items_are_named_by_a_filter(service: Service) -> None:
     tasks = service.dead(500)
-    plan = service.plan(tasks[:1]).plan
-    planned = service.planner.plan(a_caller(), plan, ItemFilter(status="DEAD"))
+    request = service.plan(tasks[:1]).request
+    planned = service.planner.plan(a_caller(), request, ItemFilter(status="DEAD"))
     assert (planned.eligible, planned.evaluated, planned.pages) == (500, 500, 20)
     service.planner.start(a_caller(), planned.id)
     service.machine.run()
@@ -306,8 +306,8 @@ def test_a_report_names_the_most_common_destinations_without_their_queries(servi
     service.tasks = service.tasks.__class__()
     service.tasks.add(tasks)
     planner = replace(service.planner, tasks=service.tasks)
-    plan = service.plan([]).plan
-    told = planner.plan(a_caller(), plan, [task.id for task in tasks]).by_destination
+    request = service.plan([]).request
+    told = planner.plan(a_caller(), request, [task.id for task in tasks]).by_destination
     assert len(told) == 21
     assert (told["https://a.example/0"], told["others"], sum(told.values())) == (2, 20, 60)
     assert not [name for name in told if "token" in name]
@@ -320,5 +320,5 @@ def test_a_report_cuts_long_addresses(service: Service) -> None:
     )
     planner = replace(service.planner, tasks=service.tasks.__class__())
     planner.tasks.add([long])
-    (name,) = planner.plan(a_caller(), service.plan([]).plan, [long.id]).by_destination
+    (name,) = planner.plan(a_caller(), service.plan([]).request, [long.id]).by_destination
     assert len(name) == 200

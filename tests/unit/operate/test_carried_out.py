@@ -39,7 +39,7 @@ def test_operators_slow_down_an_operation_that_runs(service: Service, most: int)
     service.planner.start(a_caller(), planned.id)
     service.machine.run()
     operation = service.planner.load("demo", planned.id)
-    assert (operation.state, operation.plan.max_per_second) == (State.DONE, 500)
+    assert (operation.state, operation.request.max_per_second) == (State.DONE, 500)
     assert sorted(id for _, id in service.delivered) == sorted(task.id for task in tasks)
     took = service.delivered[-1][0] - service.delivered[0][0]
     assert took >= (300 / most - 1.5) * SECOND
@@ -55,7 +55,7 @@ def test_items_that_the_action_is_not_for_are_counted_by_reason(service: Service
     dead = service.dead(2)
     waiting = service.tasks.get(service.dead(1, first=50)[0].id)
     assert waiting is not None
-    planned = service.planner.plan(a_caller("other"), service.plan(dead).plan, [dead[0].id])
+    planned = service.planner.plan(a_caller("other"), service.plan(dead).request, [dead[0].id])
     assert planned.not_eligible == {"does not exist": 1}
 
 

@@ -10,7 +10,7 @@ from functions.api.operations.find import ItemFilter
 from functions.operate.actors import acted
 from postdate.domain.definition import State
 from postdate.domain.errors import Forbidden, Unavailable
-from postdate.domain.operation import Action, Kind, Plan
+from postdate.domain.operation import Action, Kind, OperationRequest
 from postdate.domain.operation_pages import Entry, Outcome
 from postdate.domain.task import State as RunState
 from tests.unit.operate.conftest import Service, a_caller
@@ -127,7 +127,7 @@ def test_another_tenants_plan_does_not_exist(service: Service) -> None:
 
 
 def test_plans_need_the_right_to_change_tasks(service: Service) -> None:
-    asked = Plan(action=Action.PAUSE, kind=Kind.PLANS, actor="key", reason="a test")
+    asked = OperationRequest(action=Action.PAUSE, kind=Kind.PLANS, actor="key", reason="a test")
     with pytest.raises(Forbidden):
         service.planner.plan(a_caller("demo", "payments:write"), asked, [service.recurring().id])
 

@@ -17,7 +17,7 @@ from postdate.domain.mending import Kept, NotTogether, Restored
 from postdate.domain.movement import Movement, Type, movement_id
 from postdate.domain.payment import Funding, State
 from postdate.domain.posting import Leg, Posting
-from postdate.recovery.money import Money, Told
+from postdate.recovery.money import Money, MoneyReport
 from postdate.stores.ledger import PostingAnswer
 from postdate.stores.ledger_memory import MemoryLedger
 from postdate.use_cases.settling import Settling
@@ -121,7 +121,7 @@ class Bank:
         use_case = Money(
             ledger=self.ledger, clock=self.clock, restored=Restored(kept=kept, since=since), dry=dry
         )
-        told = Told()
+        told = MoneyReport()
         for step in (use_case.match, use_case.match, use_case.balance):
             found = step("demo")
             assert found.goes_on_after is None
@@ -213,7 +213,7 @@ def test_recovering_again_finds_nothing_and_a_dry_run_changes_nothing(before, af
     assert set(planned.completed) == set(first.completed)
     assert set(planned.rebuilt) == set(first.rebuilt)
     again = bank.recovers(kept, since)
-    assert again == Told(unsound=first.unsound)
+    assert again == MoneyReport(unsound=first.unsound)
 
 
 @pytest.mark.parametrize("kept", ALLOWED, ids=lambda kept: "+".join(sorted(kept)))

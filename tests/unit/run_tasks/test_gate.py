@@ -484,6 +484,18 @@ def test_a_probe_that_was_not_sent_is_given_back(running):
     assert running.flow.states("demo") == {}
 
 
+def test_a_failure_of_our_own_code_tells_nothing_about_the_destination(running):
+    breaker = opened(running)
+    (task,) = tasks(1, due_at=breaker.open_until)
+    running.stores(task)
+    running.clock.move(breaker.open_until - running.clock.now())
+    running.target.script[task.id].append(Failed(reason="internal error", heard=False))
+    running.run(message(task))
+    assert running.stored(task).attempts == 1
+    after = running.flow.states("demo")[HERE[1]]
+    assert (after.open_until, after.probe_until) == (breaker.open_until, None)
+
+
 def test_the_calls_behind_one_probe_keep_their_worker_for_one_wait(running):
     breaker = opened(running)
     first, second = tasks(2, due_at=breaker.open_until)

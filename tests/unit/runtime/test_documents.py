@@ -3,7 +3,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from postdate.runtime.documents import document
+from postdate.runtime.documents import fetch_document
 
 
 class Served(BaseHTTPRequestHandler):
@@ -35,16 +35,16 @@ def url():
 
 
 def test_a_document_is_read(url):
-    assert document(f"{url}/good") == b'{"keys": []}'
+    assert fetch_document(f"{url}/good") == b'{"keys": []}'
 
 
 @pytest.mark.parametrize("path", ["/moved", "/missing", "/large"])
 def test_no_other_address_no_refusal_and_no_flood_is_read(url, path):
     with pytest.raises(OSError, match=r"answered|too large"):
-        document(f"{url}{path}")
+        fetch_document(f"{url}{path}")
 
 
 @pytest.mark.parametrize("url", ["http://login.example/keys", "file:///etc/passwd", "ftp://127.0.0.1/x", ""])
 def test_only_https_is_read_beyond_the_loopback_interface(url):
     with pytest.raises(OSError, match="is not read"):
-        document(url)
+        fetch_document(url)

@@ -8,7 +8,7 @@ import pytest
 from functions.sweep.stalled import StalledOperations
 from postdate.domain import operation_moves as moves
 from postdate.domain.errors import Unavailable
-from postdate.domain.operation import STALLED_AFTER, Action, Kind, Operation, Plan, State
+from postdate.domain.operation import STALLED_AFTER, Action, Kind, Operation, OperationRequest, State
 from postdate.runtime.machine import MemoryMachine, begin
 from postdate.stores.operations import MemoryOperations
 from tests.unit.doubles import MINUTE, START, ManualClock
@@ -38,7 +38,9 @@ class Looking:
         operation = Operation(
             id=f"op_{number}",
             tenant="demo",
-            plan=Plan(action=Action.REDRIVE, kind=Kind.TASKS, actor="key", reason="it is back"),
+            request=OperationRequest(
+                action=Action.REDRIVE, kind=Kind.TASKS, actor="key", reason="it is back"
+            ),
             state=state,
             version=3,
             created_at=START,

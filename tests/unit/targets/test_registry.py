@@ -93,7 +93,7 @@ def test_loopback_is_called_only_where_the_setting_allows_it(receiver, delivery,
     targets, _ = built(loopback_allowed=False)
     receipts = delivered(targets, delivery(there.url))
     assert receipts == {
-        "run-1": Failed(reason="destination not allowed: the scheme is not https", retry=False)
+        "run-1": Failed(reason="destination not allowed: the scheme is not https", retry=False, heard=False)
     }
     assert there.connections == 0
 

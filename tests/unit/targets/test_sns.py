@@ -57,7 +57,9 @@ def test_the_list_is_asked_again_at_the_attempt(sent):
     client = Client()
     receipts = sent(client, {"allowed": frozenset()}, {})
     assert receipts == [
-        Failed(reason="destination not allowed: the topic is not on the tenant's list", retry=False),
+        Failed(
+            reason="destination not allowed: the topic is not on the tenant's list", retry=False, heard=False
+        ),
         Delivered(),
     ]
     assert len(client.calls[0][1]) == 1

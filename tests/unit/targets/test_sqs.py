@@ -73,7 +73,9 @@ def test_the_list_is_asked_again_at_the_attempt(sent):
     client = Client()
     receipts = sent(client, {"allowed": frozenset()}, {})
     assert receipts == [
-        Failed(reason="destination not allowed: the queue is not on the tenant's list", retry=False),
+        Failed(
+            reason="destination not allowed: the queue is not on the tenant's list", retry=False, heard=False
+        ),
         Delivered(),
     ]
     assert len(client.calls[0][1]) == 1
@@ -229,7 +231,7 @@ def test_a_fault_of_our_own_is_a_receipt(sent):
     def reply(entries):
         raise RuntimeError
 
-    assert sent(Client(reply), {}) == [Failed(reason="internal error")]
+    assert sent(Client(reply), {}) == [Failed(reason="internal error", heard=False)]
 
 
 class Held:

@@ -148,7 +148,9 @@ def test_no_proxy_of_the_environment_is_asked(receiver, deliver, monkeypatch):
 def test_a_line_break_in_a_header_is_never_sent(receiver, deliver):
     there = receiver()
     for header in [("X-Evil", "a\r\nHost: b"), ("X-Evil: a\r\nHost", "b"), ("Host", "b"), ("X", "\u010a")]:
-        assert deliver(there.url, headers=(header,)) == Failed(reason="header not allowed", retry=False)
+        assert deliver(there.url, headers=(header,)) == Failed(
+            reason="header not allowed", retry=False, heard=False
+        )
     assert there.connections == 0
 
 
@@ -276,7 +278,9 @@ def test_a_connection_that_does_not_come_about_times_out(webhook, deliver, deliv
 def test_the_guard_stands_at_the_attempt_too(deliver, url):
     receipt = deliver(url)
     assert receipt == Failed(
-        reason="destination not allowed: the host is numeric: only names are allowed", retry=False
+        reason="destination not allowed: the host is numeric: only names are allowed",
+        retry=False,
+        heard=False,
     )
 
 
@@ -291,7 +295,7 @@ def test_a_fault_of_our_own_is_a_receipt_and_quotes_nothing(webhook, deliver, de
         raise RuntimeError("secret")
 
     assert deliver.all(webhook(endpoint=endpoint), delivery("https://a.example/")) == [
-        Failed(reason="internal error")
+        Failed(reason="internal error", heard=False)
     ]
     assert "RuntimeError" in caplog.text
     assert "secret" not in caplog.text.replace('raise RuntimeError("secret")', "")

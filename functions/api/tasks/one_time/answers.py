@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, Instant, Version, told, words
+from functions.api.answers import Count, Instant, Version, described, words
 from functions.api.forms import text_of
 from functions.api.tasks.calls import CallAnswer, Payload, call_answer
 from postdate.domain import task
@@ -13,13 +13,13 @@ from postdate.domain.transitions import HISTORY_LINES_MAX
 
 
 class LastRun(TypedDict):
-    planned_at: Annotated[Instant, told("The instant of the request.")]
-    started_at: Annotated[Instant, told("The claim of the newest attempt.")]
-    finished_at: Annotated[Instant | None, told("The end of the newest attempt; null while it runs.")]
+    planned_at: Annotated[Instant, described("The instant of the request.")]
+    started_at: Annotated[Instant, described("The claim of the newest attempt.")]
+    finished_at: Annotated[Instant | None, described("The end of the newest attempt; null while it runs.")]
     lateness_ms: Annotated[
-        int, told("The time from the instant of the request to the claim of the first attempt.")
+        int, described("The time from the instant of the request to the claim of the first attempt.")
     ]
-    token: Annotated[Count, told("The number of the newest claim. The target gets the same number.")]
+    token: Annotated[Count, described("The number of the newest claim. The target gets the same number.")]
     status: Literal["RUNNING", "SUCCEEDED", "FAILED"]
 
 
@@ -28,37 +28,39 @@ class HistoryLine(TypedDict):
     at: Instant
     status: Annotated[str, words(State)]
     attempt: Count
-    reason: Annotated[str, told("The reason for the change. Of a claim: the sender of the call.")]
+    reason: Annotated[str, described("The reason for the change. Of a claim: the sender of the call.")]
 
 
 class Task(CallAnswer):
     task_id: Annotated[
-        str, told("The id contains the minute that the task was registered for, so ids sort by time.")
+        str, described("The id contains the minute that the task was registered for, so ids sort by time.")
     ]
     status: Annotated[
         str,
         words(State),
-        told(
+        described(
             "PENDING and RETRYING wait for an attempt. SUCCEEDED, DEAD, CANCELLED and EXPIRED are final; only a "
             "redrive brings a DEAD task back. SKIPPED and MISSED are states of runs of recurring tasks."
         ),
     ]
     name: str | None
     tags: list[str]
-    run_at: Annotated[Instant, told("The instant of the request.")]
-    next_run_at: Annotated[Instant | None, told("The instant of the next attempt; null if none is planned.")]
-    attempts: Annotated[Count, told("Attempts so far. A redrive sets the number to 0.")]
+    run_at: Annotated[Instant, described("The instant of the request.")]
+    next_run_at: Annotated[
+        Instant | None, described("The instant of the next attempt; null if none is planned.")
+    ]
+    attempts: Annotated[Count, described("Attempts so far. A redrive sets the number to 0.")]
     last_run: LastRun | None
-    error: Annotated[str | None, told("The reason why the newest attempt failed.")]
+    error: Annotated[str | None, described("The reason why the newest attempt failed.")]
     expires_at: Annotated[
         Instant | None,
-        told("No attempt begins after this instant, and none later than 60 days after `run_at`."),
+        described("No attempt begins after this instant, and none later than 60 days after `run_at`."),
     ]
     created_at: Instant
     version: Version
     history: Annotated[
         list[HistoryLine],
-        told(
+        described(
             f"One line for each version. A history of more than {HISTORY_LINES_MAX} versions keeps the first line, "
             "that of the first attempt, and the newest."
         ),

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 
 from typing_extensions import TypedDict
 
-from functions.api.answers import Count, Instant, Version, told, words
+from functions.api.answers import Count, Instant, Version, described, words
 from functions.api.forms import text_of
 from functions.api.runs.answers import RunSummary, summary
 from functions.api.tasks.calls import CallAnswer, Payload, call_answer
@@ -23,7 +23,7 @@ class RecurringTask(CallAnswer):
     status: Annotated[
         str,
         words(definition.State),
-        told("FINISHED means that no run is left; a change may plan new ones. CANCELLED is final."),
+        described("FINISHED means that no run is left; a change may plan new ones. CANCELLED is final."),
     ]
     name: str | None
     tags: list[str]
@@ -37,16 +37,16 @@ class RecurringTask(CallAnswer):
     catch_up: Annotated[str, words(catch_up.CatchUp)]
     catch_up_window_seconds: Count
     next_run_at: Annotated[
-        Instant | None, told("The instant of the next run with its jitter; null if none is planned.")
+        Instant | None, described("The instant of the next run with its jitter; null if none is planned.")
     ]
     last_run: Annotated[
         RunSummary | None,
-        told(
+        described(
             "The newest run whose instant has passed, begun or not. It may be a moment behind. The answer to a change "
             "has null while the runs cannot be listed."
         ),
     ]
-    reason: Annotated[str | None, told("The reason of a pause, if the request gave one.")]
+    reason: Annotated[str | None, described("The reason of a pause, if the request gave one.")]
     expires_after_seconds: Count | None
     created_at: Instant
     changed_at: Instant
@@ -62,9 +62,9 @@ class CancelledRecurringTask(RecurringTask):
 
 
 class PlannedRun(TypedDict):
-    at: Annotated[Instant, told("The instant of the run.")]
-    local: Annotated[str, told("The same instant on the clocks of the time zone.")]
-    note: Annotated[str | None, told("A change of clocks, or the jitter, that moved the run.")]
+    at: Annotated[Instant, described("The instant of the run.")]
+    local: Annotated[str, described("The same instant on the clocks of the time zone.")]
+    note: Annotated[str | None, described("A change of clocks, or the jitter, that moved the run.")]
 
 
 class Preview(TypedDict):

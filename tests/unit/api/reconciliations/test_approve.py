@@ -43,7 +43,7 @@ class World:
             clock=ManualClock(),
         )
         asked = {"tenant": None, "subjects": None, **chosen}
-        found = approver.approve("run", **asked, key="key", reason="seen")
+        found = approver.approve("run", **asked, by="key", reason="seen")
         done = [(each.tenant, each.subject) for each in found.proposals if each.outcome == DONE]
         assert done == [(each.tenant, each.subject) for each in found.proposals if each.approved_by]
         assert sorted(done) == sorted(self.repaired)
