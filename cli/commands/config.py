@@ -104,7 +104,7 @@ def _compared(options: argparse.Namespace, store: Any) -> tuple[dict[str, Any], 
     from cli.parameters import checked
 
     if options.file is None:
-        return store.before(), store.deployed()[1]
+        return store.replaced(), store.deployed()[1]
     return store.deployed()[1], checked(options.file.read_text(encoding="utf-8"))
 
 
