@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from infra.environment import Environment
-from infra.watch.alarm import Alarm, Severity
+from infra.watch.alarm import Alarm, Missing, Severity
 from infra.watch.series import own
 from postdate.runtime import metric
 
@@ -15,4 +15,6 @@ def reconciling_alarms(environment: Environment) -> Iterator[Alarm]:
         severity=Severity.PAGE,
         series={"differing": own(environment, "reconcile", metric.RECONCILIATIONS_DIFFER)},
         threshold=0,
+        # There is one data point a night. What it found stays true until the next one.
+        missing=Missing.IGNORE,
     )

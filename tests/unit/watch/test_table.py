@@ -14,6 +14,7 @@ from infra.environments import PROD
 from infra.watch.alarm import Alarm, Missing
 from infra.watch.evaluate import State, Watch, evaluated
 from infra.watch.samples import Samples
+from infra.watch.series import DAY, HOUR, MINUTE
 from infra.watch.table import alarms, composites
 
 Values = dict[str, float]
@@ -177,3 +178,15 @@ def test_a_page_about_late_payments_is_held_back_while_the_timer_is_down() -> No
     watch.look(Samples(), at=120)
     assert watch.states["timer_down"] is State.ALARM
     assert watch.states["payments_slow"] is State.OK
+
+
+def test_a_difference_keeps_its_alarm_until_the_next_night() -> None:
+    (alarm,) = (each for each in ALARMS if each.name == "reconciliation_differs")
+    (series,) = alarm.series.values()
+    samples, watch, hours = Samples(), Watch([alarm], []), {}
+    for night, found in enumerate((0, 1, 0)):
+        samples.add(series.namespace, series.name, series.dimensions, at=night * DAY + 5, value=found)
+    for at in range(MINUTE, 3 * DAY, MINUTE):
+        watch.look(samples, at=at)
+        hours[at // HOUR] = watch.states[alarm.name]
+    assert {hour for hour, state in hours.items() if state is State.ALARM} == set(range(24, 48))
