@@ -82,7 +82,7 @@ def _service(
         page.logged("Calls that the sweep sent", "sweep", metric.CALLS_SENT),
         page.own("Requests", "api", metric.REQUESTS),
         page.graph("Answers of the gateway", *_answers()),
-        page.own("Registered", "api", metric.PAYMENTS_SCHEDULED, metric.TASKS_SCHEDULED),
+        page.logged("Registered", "api", metric.PAYMENTS_SCHEDULED, metric.TASKS_SCHEDULED),
         page.own(
             "Time of requests",
             "api",

@@ -22,6 +22,7 @@ from tests.simulation.scripts import (
     peak,
     requests,
     tasks,
+    tasks_later,
 )
 
 HEALTHY: Final = Mix(executors=2, sweepers=1, clients=0, pause=MINUTE)
@@ -174,6 +175,12 @@ SCENARIOS: Final = (
         script=damaged,
         fires=frozenset({"balance_inconsistency", "audit_contradicts", "dead_letters_payments"}),
         checked=False,
+    ),
+    Scenario(
+        name="workers of tasks may not open secrets",
+        script=tasks_later(20),
+        mix=replace(HEALTHY, outage=Outage(service="secrets", start=10 * MINUTE, duration=20 * MINUTE)),
+        fires=frozenset({"tasks_untried"}),
     ),
     Scenario(
         name="a destination is down",

@@ -38,6 +38,7 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
     "contention": ({"conflicts": 1000}, {"conflicts": 1001}),
     "tasks_die": ({"dead": 500, "succeeded": 9500}, {"dead": 501, "succeeded": 9499}),
     "tasks_late": ({"lateness": 30_000}, {"lateness": 30_001}),
+    "tasks_untried": ({"untried": 60}, {"untried": 61}),
     "destination_down": ({"opened": 0}, {"opened": 0.2}),
     "workers_die": ({"expired": 0.4}, {"expired": 0.404}),
     "leases_expire_run_tasks": ({"again": 500, "packets": 10_000}, {"again": 501, "packets": 10_000}),
