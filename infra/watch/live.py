@@ -11,7 +11,8 @@ from infra.watch.evaluate import State, Watch
 from infra.watch.samples import Samples
 from infra.watch.table import alarms, composites
 
-# Samples are kept for so long; an alarm with a longer period sees this much of it.
+# Samples are kept for so long; an alarm with a longer period sees this much of it. One that fires over missing data
+# would always fire, so it never does here.
 KEPT_SECONDS: Final = 3600
 _MINUTE: Final = 60
 # An alarm on missing data says nothing before there are so many minutes of data.
@@ -32,6 +33,12 @@ class Live:
         missing = {each.name for each in alarms(environment) if each.missing is Missing.BREACHING}
         made = {each.name for each in composites(environment) if missing & set(each.parts)}
         self._on_missing_data = missing | made
+        # Of these the samples that are kept tell nothing.
+        self._looks_back = {
+            each.name
+            for each in alarms(environment)
+            if each.name in missing and each.period * each.periods > KEPT_SECONDS
+        }
 
     @property
     def states(self) -> dict[str, State]:
@@ -66,6 +73,7 @@ class Live:
         alarm."""
         before = dict(self._watch.states)
         self._watch.look(self.samples, at=at)
+        self._watch.states |= dict.fromkeys(self._looks_back, State.OK)
         if young:
             self._watch.states |= dict.fromkeys(self._on_missing_data, State.OK)
         for name, state in self._watch.states.items():

@@ -35,6 +35,7 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
     "balance_inconsistency": ({"disagreeing": 0}, {"disagreeing": 1}),
     "audit_contradicts": ({"failed": 0}, {"failed": 1}),
     "reconciliation_differs": ({"differing": 0}, {"differing": 1}),
+    "reconciliation_missing": ({"differing": 1}, {"differing": 1.01}),
     "contention": ({"conflicts": 1000}, {"conflicts": 1001}),
     "tasks_die": ({"dead": 500, "succeeded": 9500}, {"dead": 501, "succeeded": 9499}),
     "tasks_late": ({"lateness": 30_000}, {"lateness": 30_001}),
@@ -81,6 +82,7 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
         if function not in ("reconcile", "archive", "erase")
     },
     "concurrency": ({"running": 800}, {"running": 801}),
+    "executions_failed": ({}, {"erase": 0.2}),
     "events_behind": ({"age": 600_000}, {"age": 600_001}),
     # One of the series is enough: the others have no values at all.
     **{f"throttled_{table}": ({}, {"writes": 1}) for table in ("items", "payments", "accounts", "journal")},
@@ -191,3 +193,22 @@ def test_a_difference_keeps_its_alarm_until_the_next_night() -> None:
         watch.look(samples, at=at)
         hours[at // HOUR] = watch.states[alarm.name]
     assert {hour for hour, state in hours.items() if state is State.ALARM} == set(range(24, 48))
+
+
+@pytest.mark.parametrize(
+    ("nights", "fires_in"),
+    [((0, 24, 48, 72), None), ((0, 25, 47, 72), None), ((0, 24, 72, 96), range(51, 60))],
+    ids=["each night", "nights of unlike length", "a night without one"],
+)
+def test_a_night_without_a_reconciliation_is_told(nights: tuple[int, ...], fires_in: range | None) -> None:
+    (alarm,) = (each for each in ALARMS if each.name == "reconciliation_missing")
+    (series,) = alarm.series.values()
+    samples, watch = Samples(), Watch([alarm], [])
+    watch.states[alarm.name] = State.OK
+    for hour in nights:
+        samples.add(series.namespace, series.name, series.dimensions, at=hour * HOUR + 5, value=0)
+    for at in range(2 * HOUR, (nights[-1] + 1) * HOUR, MINUTE):
+        watch.look(samples, at=at)
+    first = watch.fired.get(alarm.name)
+    assert first is None if fires_in is None else first is not None and first // HOUR in fires_in
+    assert watch.states[alarm.name] is State.OK
