@@ -7,7 +7,7 @@ from typing import Final
 from infra.environment import Environment
 from infra.watch import emf
 from infra.watch.alarm import Alarm, Composite, Missing
-from infra.watch.evaluate import State, Watch
+from infra.watch.evaluate import State, Watch, judged
 from infra.watch.samples import Samples
 from infra.watch.table import alarms, composites
 
@@ -26,19 +26,13 @@ class Live:
         self._environment = environment
         self.rows: tuple[Alarm | Composite, ...] = (*alarms(environment), *composites(environment))
         self.samples = Samples()
-        self._watch = Watch(alarms(environment), composites(environment))
-        self._watch.states = dict.fromkeys(self._watch.states, State.OK)
+        self._watch = Watch(judged(alarms(environment), seconds=KEPT_SECONDS), composites(environment))
+        self._watch.states = dict.fromkeys((each.name for each in self.rows), State.OK)
         self.since = dict.fromkeys(self._watch.states, 0.0)
         self._looked_at = 0
         missing = {each.name for each in alarms(environment) if each.missing is Missing.BREACHING}
         made = {each.name for each in composites(environment) if missing & set(each.parts)}
         self._on_missing_data = missing | made
-        # Of these the samples that are kept tell nothing.
-        self._looks_back = {
-            each.name
-            for each in alarms(environment)
-            if each.name in missing and each.period * each.periods > KEPT_SECONDS
-        }
 
     @property
     def states(self) -> dict[str, State]:
@@ -73,7 +67,6 @@ class Live:
         alarm."""
         before = dict(self._watch.states)
         self._watch.look(self.samples, at=at)
-        self._watch.states |= dict.fromkeys(self._looks_back, State.OK)
         if young:
             self._watch.states |= dict.fromkeys(self._on_missing_data, State.OK)
         for name, state in self._watch.states.items():

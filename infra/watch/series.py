@@ -9,7 +9,13 @@ from postdate.runtime.metric import Metric
 MINUTE: Final = 60
 HOUR: Final = 3600
 DAY: Final = 86_400
+# The queues with dead letters of their own.
 QUEUES: Final = ("tasks", "payments", "ticks")
+
+
+def queues(environment: Environment) -> tuple[str, ...]:
+    """The queues that a function reads. A queue that nobody reads has no metrics."""
+    return (*QUEUES, *(("slow",) if environment.settings.slow_lane else ()))
 
 
 def own(environment: Environment, function: str, emitted: Metric, statistic: str = "Sum") -> Series:

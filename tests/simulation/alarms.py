@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from infra.environments import ENVIRONMENTS
-from infra.watch.alarm import Alarm, Missing
-from infra.watch.evaluate import State, Watch
+from infra.watch.evaluate import State, Watch, judged
 from infra.watch.table import alarms, composites
 from tests.simulation import checkers
 from tests.simulation.hub import SECOND
@@ -53,11 +52,6 @@ def _unchecked() -> Iterator[None]:
         checkers.STEP, checkers.AT_THE_END = kept
 
 
-def _is_seen(alarm: Alarm) -> bool:
-    """An alarm that fires over missing data would fire in each run that is shorter than it looks back."""
-    return alarm.missing is not Missing.BREACHING or alarm.period * alarm.periods <= _HISTORY
-
-
 def observed(scenario: Scenario) -> dict[str, Any]:
     """The alarms that fired, with the seconds after the fault set in, and the names of all series with samples."""
     environment = ENVIRONMENTS[scenario.environment]
@@ -84,7 +78,7 @@ def observed(scenario: Scenario) -> dict[str, Any]:
     broken = None if (result.broken or "").startswith("_Over") else result.broken
     if broken and scenario.checked:
         raise SystemExit(f"{scenario.name}: {broken}")
-    watch = Watch(filter(_is_seen, alarms(environment)), composites(environment))
+    watch = Watch(judged(alarms(environment), seconds=_HISTORY), composites(environment))
     watch.states = dict.fromkeys(watch.states, State.OK)
     began, ended = run.hub.began // SECOND, run.hub.now // SECOND
     for at in range(began + _HISTORY, ended + 60, 60):

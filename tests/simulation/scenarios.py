@@ -21,6 +21,7 @@ from tests.simulation.scripts import (
     payments,
     peak,
     requests,
+    slowed,
     tasks,
     tasks_later,
 )
@@ -268,6 +269,16 @@ SCENARIOS: Final = (
         may=_LATE,
         # The age that the alarm is about.
         after=15 * MINUTE // SECOND,
+        drained=False,
+    ),
+    Scenario(
+        name="nobody takes messages of slow destinations",
+        script=slowed,
+        of_aws=OfAws(stopped=frozenset({"slow"})),
+        lasts=80 * MINUTE,
+        fires=frozenset({"messages_wait_slow"}),
+        # The age that the alarm is about.
+        after=60 * MINUTE // SECOND,
         drained=False,
     ),
     Scenario(

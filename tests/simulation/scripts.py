@@ -133,6 +133,14 @@ def flooded(clients: "Clients", actor: "Actor") -> None:
     engine.messages("tasks")[:] = waiting
 
 
+def slowed(clients: "Clients", actor: "Actor") -> None:
+    """A message for a slow destination that nobody takes."""
+    clients.hub.park(_HEALTHY_MINUTES * MINUTE)
+    clients.functions.engine.send("slow", "no json")
+    clients.hub.park(70 * MINUTE)
+    clients.functions.engine.messages("slow").clear()
+
+
 def letters(clients: "Clients", actor: "Actor") -> None:
     """A task is refused for good, nobody can read a wake-up, a record and a message of payments."""
     clients.hub.park(_HEALTHY_MINUTES * MINUTE)

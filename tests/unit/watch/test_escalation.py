@@ -97,9 +97,13 @@ def test_a_parked_payment_becomes_a_page_after_an_hour() -> None:
     assert HOUR <= at < HOUR + timedelta(seconds=5)
 
 
-def test_two_alarms_have_times_of_their_own() -> None:
+def test_three_alarms_have_times_of_their_own() -> None:
     others = {each.name: each.pages_after for each in alarms(PROD) if each.pages_after != 4 * 3600}
-    assert others == {"dead_letters_payments": 3600, "reconciliation_missing": 86_400}
+    assert others == {
+        "dead_letters_payments": 3600,
+        "messages_wait_slow": 86_400,
+        "reconciliation_missing": 86_400,
+    }
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
     "messages_wait_payments": ({"age": 300}, {"age": 301}),
     "messages_wait_tasks": ({"age": 900}, {"age": 901}),
     "messages_wait_ticks": ({"age": 300}, {"age": 301}),
+    "messages_wait_slow": ({"age": 3600}, {"age": 3601}),
     **{
         f"dead_letters_{queue}": ({"letters": 0}, {"letters": 1})
         for queue in ("tasks", "payments", "ticks", "events")
