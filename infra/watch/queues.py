@@ -9,6 +9,8 @@ from infra.watch.series import DAY, HOUR, MINUTE, QUEUES, of_queue, queues
 
 # The age beyond which a message means that a worker is missing. Slow destinations may keep their lane busy for a while.
 _AGES: Final = {"payments": 5 * MINUTE, "tasks": 15 * MINUTE, "ticks": 5 * MINUTE, "slow": HOUR}
+# A parked payment waits for a person. A dead task is mostly that of one tenant's destination, and can wait for a day.
+_LETTERS_PAGE_AFTER: Final = {"payments": HOUR, "tasks": DAY}
 # A message carries up to 25 items.
 _BACKLOG_MESSAGES: Final = 1_000_000 // 25
 
@@ -55,6 +57,5 @@ def queue_alarms(environment: Environment) -> Iterator[Alarm]:
             period=5 * MINUTE,
             # SQS stops counting a queue that nobody has used for six hours, and the letters are still there.
             missing=Missing.IGNORE,
-            # A parked payment waits for a person.
-            pages_after=HOUR if queue == "payments" else PAGES_AFTER,
+            pages_after=_LETTERS_PAGE_AFTER.get(queue, PAGES_AFTER),
         )
