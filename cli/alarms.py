@@ -7,7 +7,7 @@ from typing import Any, Final
 from infra.environment import Environment
 from infra.watch import emf
 from infra.watch.alarm import Alarm, Composite, Severity
-from infra.watch.evaluate import State, Watch
+from infra.watch.evaluate import State, Watch, judged
 from infra.watch.samples import Samples
 from infra.watch.series import QUEUES
 from infra.watch.table import alarms, composites
@@ -46,7 +46,8 @@ def firing_locally(
 ) -> list[dict[str, str]]:
     """Evaluates the alarms over the logs of the last hour. The current minute counts as if it were over."""
     samples = emitted(environment, client, since=now - LOOKS_BACK, now=now)
-    watch = Watch(alarms(environment), composites(environment))
+    judging = judged(alarms(environment), seconds=int(LOOKS_BACK.total_seconds()))
+    watch = Watch(judging, composites(environment))
     watch.states = dict.fromkeys(watch.states, State.OK)
     instants = [at for series in samples.of.values() for at, _ in series]
     end = (int(now.timestamp()) // _MINUTE + 1) * _MINUTE

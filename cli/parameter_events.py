@@ -65,7 +65,9 @@ class Teller:
             raise Failure(_UNTOLD.format(answer["Payload"].read().decode()))
 
 
-_UNTOLD: Final = "The parameters are changed, but no event tells it: {}. The next `postdate config set` does."
+_UNTOLD: Final = (
+    "The parameters are changed, but no event tells it: {}. The next `postdate config show` does."
+)
 
 
 def values(document: Mapping[str, Any]) -> dict[str, Any]:

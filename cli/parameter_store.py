@@ -17,6 +17,10 @@ AT_ONCE: Final = "at-once"
 _UNDER_WAY: Final = frozenset({"BAKING", "DEPLOYING", "VALIDATING", "ROLLING_BACK"})
 # AppConfig serves the documents of these deployments.
 _SERVED: Final = frozenset({"BAKING", "COMPLETE", "DEPLOYING"})
+_TAKEN_BACK: Final = frozenset({"ROLLING_BACK", "ROLLED_BACK", "REVERTED"})
+# The label of a version that a roll-back made because no document was before the first one.
+_DEFAULTS: Final = "defaults-before-"
+_PAGE: Final = 50
 _TAKES_BACK: Final = ("ROLLBACK_STARTED", "REVERT_COMPLETED")
 _REASON_MAX: Final = 900
 
@@ -49,11 +53,16 @@ class ParameterStore:
         newest = next((each for each in self.history() if each.state in _SERVED), None)
         return newest, {} if newest is None else self.document(newest.version)
 
-    def before(self) -> dict[str, Any]:
-        """The document before the newest one; empty for the defaults."""
+    def replaced(self) -> dict[str, Any]:
+        """The document that the newest one replaced; empty for the defaults."""
         served = [each for each in self.history() if each.state in _SERVED]
         other = next((each for each in served[1:] if each.version != served[0].version), None)
         return {} if other is None else self.document(other.version)
+
+    def before(self) -> dict[str, Any]:
+        """The document that a roll-back puts back; empty for the defaults. Raises Failure as `roll_back` does."""
+        *_, version = self._way_back()
+        return {} if version is None else self.document(version)
 
     def history(self, most: int = 20) -> list[Deployment]:
         """The newest first."""
@@ -68,28 +77,73 @@ class ParameterStore:
 
     def deploy(self, document: Mapping[str, Any], *, why: str, at_once: bool) -> Deployment:
         """Checks the document, stores it as a version and begins its deployment. Raises Failure."""
-        text = json.dumps(document, indent=2)
-        checked(text)
-        version = self._appconfig.create_hosted_configuration_version(
-            **self._profile, Content=text.encode(), ContentType="application/json"
-        )
-        return self._start(str(version["VersionNumber"]), why, at_once)
+        return self._start(self._stored(document), why, at_once)
 
     def roll_back(self, *, why: str) -> Deployment:
         """Stops the deployment that is under way, which takes it back; else deploys the document before the newest one
-        again, at once. Raises Failure if there is none."""
-        served = [each for each in self.history() if each.state in _SERVED]
-        if not served:
-            raise Failure("Nothing was ever deployed, so there is nothing to take back.")
-        newest, *before = served
-        if newest.state in _UNDER_WAY:
+        again, at once. Raises Failure if there is none, and if the newest one was taken back already: an older change
+        would be undone instead of it."""
+        newest, counting, version = self._way_back()
+        if newest["State"] in _UNDER_WAY:
             # Without AllowRevert AppConfig refuses to stop a deployment that all copies have and that is still watched.
-            self._appconfig.stop_deployment(**self._stage, DeploymentNumber=newest.number, AllowRevert=True)
-            return self._deployment(newest.number)
-        other = next((each for each in before if each.version != newest.version), None)
-        if other is None:
-            return self.deploy({}, why=why, at_once=True)
-        return self._start(other.version, why, at_once=True)
+            self._appconfig.stop_deployment(
+                **self._stage, DeploymentNumber=newest["DeploymentNumber"], AllowRevert=True
+            )
+            return self._deployment(newest["DeploymentNumber"])
+        return self._start(version or self._defaults_before(counting), why, at_once=True)
+
+    def _way_back(self) -> tuple[Mapping[str, Any], str, str | None]:
+        """The newest deployment, the version that counts, and the version before that; None for the defaults."""
+        found = self._deployments()
+        if not found:
+            raise Failure("Nothing was ever deployed, so there is nothing to take back.")
+        newest, *earlier = found
+        number, state = newest["DeploymentNumber"], newest["State"]
+        takes_back = _is_defaults(newest) or newest["ConfigurationVersion"] in _standing(earlier)
+        if takes_back and state in _UNDER_WAY:
+            raise Failure(
+                f"Deployment {number} takes a change back and is {state}: without it, that change would count again. "
+                "Wait until it has ended."
+            )
+        # An alarm that the change caused may take back what takes the change back. That is begun again.
+        if state in _TAKEN_BACK and not takes_back:
+            told = self._deployment(number)
+            raise Failure(
+                f"Deployment {number} was taken back at {told.taken_back_at} by {told.taken_back_by}, and the document "
+                "before it counts. To undo an older change, set its values: postdate config set"
+            )
+        counting, *before = [*reversed(_standing(found)), None]
+        if counting is None or any(
+            _is_defaults(each) and each["ConfigurationVersion"] == counting for each in found
+        ):
+            raise Failure("The defaults count, and no document was before them.")
+        return newest, counting, before[0]
+
+    def _defaults_before(self, version: str) -> str:
+        """The version with the defaults that takes back this first one. A label is given once."""
+        label = f"{_DEFAULTS}{version}"
+        made = (each for each in self._deployments() if each.get("VersionLabel") == label)
+        known = next(made, None)
+        return self._stored({}, VersionLabel=label) if known is None else str(known["ConfigurationVersion"])
+
+    def _deployments(self) -> list[dict[str, Any]]:
+        """All deployments as AppConfig lists them, the newest first."""
+        found: list[dict[str, Any]] = []
+        page: dict[str, Any] = {"NextToken": None}
+        while "NextToken" in page:
+            asked = {"NextToken": page["NextToken"]} if page["NextToken"] else {}
+            page = self._appconfig.list_deployments(**self._stage, MaxResults=_PAGE, **asked)
+            found += page["Items"]
+        return sorted(found, key=lambda each: -int(each["DeploymentNumber"]))
+
+    def _stored(self, document: Mapping[str, Any], **more: str) -> str:
+        """The number of a new version with this document. Raises Failure for a document that is not valid."""
+        text = json.dumps(document, indent=2)
+        checked(text)
+        made = self._appconfig.create_hosted_configuration_version(
+            **self._profile, Content=text.encode(), ContentType="application/json", **more
+        )
+        return str(made["VersionNumber"])
 
     def _start(self, version: str, why: str, at_once: bool) -> Deployment:
         try:
@@ -154,6 +208,26 @@ class ParameterStore:
     def _strategy(self, name: str) -> str:
         strategies = self._appconfig.list_deployment_strategies(MaxResults=50)["Items"]
         return _named(strategies, self._environment.named(name), self._environment)
+
+
+def _standing(newest_first: list[dict[str, Any]]) -> list[str]:
+    """The versions whose changes count, the oldest first. A deployment of an older version takes back all versions
+    after it."""
+    found: list[str] = []
+    for each in reversed(newest_first):
+        if each["State"] in _TAKEN_BACK:
+            continue
+        version = str(each["ConfigurationVersion"])
+        if _is_defaults(each):
+            found.clear()
+        while found and int(found[-1]) >= int(version):
+            found.pop()
+        found.append(version)
+    return found
+
+
+def _is_defaults(deployment: Mapping[str, Any]) -> bool:
+    return str(deployment.get("VersionLabel", "")).startswith(_DEFAULTS)
 
 
 def _named(found: list[dict[str, Any]], name: str, environment: Environment) -> str:

@@ -1,7 +1,8 @@
 """The deployed functions of an environment: what they read, and whether they are stopped.
 
-A queue's consumer is stopped at its event source mapping. Without concurrency it would go on receiving messages and
-failing, and SQS would move them to the dead letters after some tries.
+A queue's or a stream's consumer is stopped at its event source mapping. Without concurrency it would go on receiving
+messages and failing, and SQS would move them to the dead letters after some tries. A function that requests or state
+machines invoke is stopped by a reserved concurrency of 0.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,10 +13,13 @@ from typing import Any, Final
 from cli.failure import Failure
 from infra.environment import Environment
 
-CONSUMERS: Final = ("sweep", "settle", "run_tasks")
+# A stream keeps its records for 24 hours. The recorder goes on where it was if it is started within that time.
+CONSUMERS: Final = ("sweep", "settle", "run_tasks", "record")
+# `archive` and `reconcile` run each night; `operate` and `erase` run as long as an execution of their machines does.
+INVOKED: Final = ("api", "operate", "erase", "archive", "reconcile")
 _READ_BY: Final = ("api", "sweep")
-# These write money. A delivery that is still under way writes to the table it began with.
-_SETTLED: Final = ("api", "settle", "sweep")
+# These write what recovery mends. A delivery that is still under way writes to the table it began with.
+_SETTLED: Final = (*INVOKED, "settle", "sweep", "record")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,35 +35,47 @@ class Functions:
         return found
 
     def stop(self) -> None:
-        """Requests are answered with an error from now on; messages wait in their queues."""
-        self.client.put_function_concurrency(FunctionName=self._named("api"), ReservedConcurrentExecutions=0)
+        """Requests are answered with an error from now on; messages and changes wait in their queues and streams.
+
+        The mappings come last: their instants tell `check_stopped` since when all is stopped."""
+        for name in INVOKED:
+            self._reserve(name, 0)
         self._enable(False)
 
     def start(self) -> None:
-        """Starts the functions again, with the concurrency that the environment gives to `api`."""
-        reserved = self.environment.functions["api"].reserved
-        if reserved is None:
-            self.client.delete_function_concurrency(FunctionName=self._named("api"))
-        else:
-            self.client.put_function_concurrency(
-                FunctionName=self._named("api"), ReservedConcurrentExecutions=reserved
-            )
+        """Starts the functions again, each with the concurrency that the environment gives to it."""
+        for name in INVOKED:
+            self._reserve(name, self.environment.functions[name].reserved)
         self._enable(True)
 
     def check_stopped(self, now: datetime) -> None:
-        """Raises Failure unless nothing that moves money runs, or may still run from before."""
-        running = [mapping["FunctionArn"] for mapping in self._mappings() if mapping["State"] != "Disabled"]
-        concurrency = self.client.get_function_concurrency(FunctionName=self._named("api"))
-        if running or concurrency.get("ReservedConcurrentExecutions") != 0:
+        """Raises Failure unless no function runs that writes what recovery mends, or may still run from before."""
+        mappings = list(self._mappings())
+        running = [mapping["FunctionArn"] for mapping in mappings if mapping["State"] != "Disabled"]
+        running += [name for name in INVOKED if self._reserved(name) != 0]
+        if running:
             raise Failure(
                 f"The functions of {self.environment.name} are not stopped: postdate recover "
                 f"--env {self.environment.name} --stop"
             )
-        stopped_at = max(mapping["LastModified"] for mapping in self._mappings())
+        stopped_at = max(mapping["LastModified"] for mapping in mappings)
         lives = max(timedelta(seconds=self._described(name)["Timeout"]) for name in _SETTLED)
         if now < stopped_at + lives:
             left = round((stopped_at + lives - now).total_seconds())
             raise Failure(f"A function that began before the stop may run for another {left} seconds.")
+
+    def _reserve(self, name: str, concurrency: int | None) -> None:
+        """None takes the reservation away."""
+        named = self._named(name)
+        if concurrency is None:
+            self.client.delete_function_concurrency(FunctionName=named)
+        else:
+            self.client.put_function_concurrency(FunctionName=named, ReservedConcurrentExecutions=concurrency)
+
+    def _reserved(self, name: str) -> int | None:
+        found = self.client.get_function_concurrency(FunctionName=self._named(name))
+        reserved: int | None = found.get("ReservedConcurrentExecutions")
+        return reserved
 
     def _enable(self, enabled: bool) -> None:
         for mapping in self._mappings():

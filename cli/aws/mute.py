@@ -15,11 +15,11 @@ from infra.environment import Environment
 _LASTS: Final = timedelta(minutes=30)
 _ALARMS_MAX: Final = 100
 # No deployment is the reason for these.
-_TOLD: Final = (
+TOLD: Final = (
     "balance_inconsistency",
     "audit_contradicts",
+    "reconciliation_differs",
     "dead_letters_payments",
-    "dead_letters_payments_stay",
 )
 
 
@@ -47,7 +47,7 @@ def _alarms(cloudwatch: Any, environment: Environment) -> list[str]:
     pages = cloudwatch.get_paginator("describe_alarms").paginate(
         AlarmNamePrefix=environment.named(""), AlarmTypes=["MetricAlarm", "CompositeAlarm"]
     )
-    told = {environment.named(name) for name in _TOLD}
+    told = {environment.named(name) for name in TOLD}
     return sorted(
         alarm["AlarmName"]
         for page in pages

@@ -14,13 +14,18 @@ from cli.asking import sure
 from cli.clients import clients
 from cli.commands.down import place_arguments
 from cli.failure import Failure
+from cli.progress import say
 from infra.environment import Environment
 from infra.environments import ENVIRONMENTS
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     chosen = parser.add_subparsers(dest="action", required=True, metavar="action")
-    _action(chosen, "show", "show the parameters, and the deployments of the last changes")
+    _action(
+        chosen,
+        "show",
+        "show the parameters and the deployments of the last changes, and record those as events",
+    )
     compare = _action(chosen, "diff", "show what a document would change, or what the last change did")
     compare.add_argument("--file", type=Path, help="the document; without it, the last change")
     change = _action(chosen, "set", "check a document and deploy it")
@@ -57,6 +62,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             newest = store.roll_back(why=options.reason)
             stopped = options.reason if newest.taken_back_at is not None else None
             _teller(environment, client, store).tell(taken_back_because=stopped)
+        else:
+            _tell_what_alarms_took_back(environment, client, store)
         return _shown(environment.name, *store.deployed(), store.history())
 
 
@@ -75,6 +82,15 @@ def show(answer: dict[str, Any]) -> str:
         for each in answer["deployments"]
     ]
     return "\n".join(lines)
+
+
+def _tell_what_alarms_took_back(environment: Environment, client: Callable[[str], Any], store: Any) -> None:
+    """No command is told of an alarm that takes a change back, so each look tells the recorder. The parameters are
+    shown although it cannot be reached, or may not be called."""
+    try:
+        _teller(environment, client, store).tell()
+    except Failure as error:
+        say(str(error))
 
 
 def _teller(environment: Environment, client: Callable[[str], Any], store: Any) -> Any:
@@ -104,7 +120,7 @@ def _compared(options: argparse.Namespace, store: Any) -> tuple[dict[str, Any], 
     from cli.parameters import checked
 
     if options.file is None:
-        return store.before(), store.deployed()[1]
+        return store.replaced(), store.deployed()[1]
     return store.deployed()[1], checked(options.file.read_text(encoding="utf-8"))
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from cli.aws.functions import Functions
 from cli.aws.recover import recovered
+from cli.aws.schedules import enable
 from cli.clients import clients
 from cli.commands.down import place_arguments
 from cli.failure import Failure
@@ -25,7 +26,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--env", required=True, choices=tuple(ENVIRONMENTS), help="the environment")
     place_arguments(parser)
     parser.add_argument("--stop", action="store_true", help="only stop the functions")
-    parser.add_argument("--start", action="store_true", help="only start the functions again")
+    parser.add_argument(
+        "--start", action="store_true", help="only start the functions again, and enable their schedules"
+    )
     parser.add_argument(
         "--since", type=_instant, metavar="INSTANT", help="the instant that the restored tables show"
     )
@@ -46,9 +49,12 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     environment = ENVIRONMENTS[options.env]
     with clients(environment, options.port) as client:
         functions = Functions(environment=environment, client=client("lambda"))
-        if options.stop or options.start:
-            functions.stop() if options.stop else functions.start()
-            return {"stopped": options.stop}
+        if options.stop:
+            functions.stop()
+            return {"stopped": True}
+        if options.start:
+            functions.start()
+            return {"stopped": False, "schedules_enabled": list(enable(environment, client("scheduler")))}
         if options.since is None:
             raise Failure("Say what the restored tables show, or when the loss began: --since")
         return recovered(
@@ -63,7 +69,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 def show(answer: dict[str, Any]) -> str:
     if "stopped" in answer:
-        return "The functions are stopped." if answer["stopped"] else "The functions are started."
+        if answer["stopped"]:
+            return "The functions are stopped."
+        return "\n".join(
+            ("The functions are started.", *(f"  enabled  {name}" for name in answer["schedules_enabled"]))
+        )
     lines = [
         f"{'Would be mended' if answer['dry_run'] else 'Recovered'}: {answer['since']}",
         f"  swept again from  {answer['swept_again_from']}",

@@ -151,8 +151,8 @@ def outcome(
 def class_of(receipt: Failed | Untried) -> str:
     """Returns a name of `metric.ATTEMPTS_FAILED`."""
     match receipt:
-        case Untried():
-            return "untried"
+        case Untried(is_queued=queued):
+            return "queued" if queued else "untried"
         case Failed(http_status=int() as status):
             if status >= _SERVER:
                 return "server_error"

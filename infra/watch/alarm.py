@@ -7,8 +7,11 @@ from typing import Final
 
 RUNBOOK: Final = "docs/runbook.md"
 PAGES_AFTER: Final = 4 * 3600
-# An API's id is known only after its deployment.
-API_ID = "${ApiId}"
+# What is known only after a deployment.
+API_ID: Final = "${ApiId}"
+PARTITION: Final = "${Partition}"
+REGION: Final = "${Region}"
+ACCOUNT: Final = "${Account}"
 
 
 class Severity(Enum):

@@ -8,7 +8,7 @@ from constructs import Construct
 from infra.environment import Environment
 from infra.watch.alarm import API_ID, Series
 from infra.watch.pages import cost, payments, tasks
-from infra.watch.series import QUEUES
+from infra.watch.series import QUEUES, queues
 from infra.watch.widgets import MakeMetric, Widgets
 from postdate.runtime import metric
 
@@ -52,7 +52,7 @@ def _links(environment: Environment) -> aws_cloudwatch.TextWidget:
 def _service(
     page: Widgets, environment: Environment, made: list[aws_cloudwatch.AlarmBase]
 ) -> list[aws_cloudwatch.IWidget]:
-    def queues(name: str) -> list[Series]:
+    def of_queues(name: str) -> list[Series]:
         return [
             Series(
                 namespace="AWS/SQS",
@@ -60,8 +60,7 @@ def _service(
                 statistic="Maximum",
                 dimensions=(("QueueName", environment.named(queue)),),
             )
-            for each in QUEUES
-            for queue in (each, f"{each}-dlq")
+            for queue in (*queues(environment), *(f"{each}-dlq" for each in QUEUES))
         ]
 
     return [
@@ -71,8 +70,8 @@ def _service(
         ),
         page.own("Is it on time: tasks", "run_tasks", metric.TASK_LATENESS, statistics=("p50", "p95", "p99")),
         page.own("What is behind: the sweep", "sweep", metric.BEHIND, statistics=("Minimum",)),
-        page.graph("What is behind: queues", *queues("ApproximateNumberOfMessagesVisible")),
-        page.graph("What is behind: oldest messages", *queues("ApproximateAgeOfOldestMessage")),
+        page.graph("What is behind: queues", *of_queues("ApproximateNumberOfMessagesVisible")),
+        page.graph("What is behind: oldest messages", *of_queues("ApproximateAgeOfOldestMessage")),
         page.own(
             "Is the timer running",
             "sweep",
@@ -82,7 +81,7 @@ def _service(
         page.logged("Calls that the sweep sent", "sweep", metric.CALLS_SENT),
         page.own("Requests", "api", metric.REQUESTS),
         page.graph("Answers of the gateway", *_answers()),
-        page.own("Registered", "api", metric.PAYMENTS_SCHEDULED, metric.TASKS_SCHEDULED),
+        page.logged("Registered", "api", metric.PAYMENTS_SCHEDULED, metric.TASKS_SCHEDULED),
         page.own(
             "Time of requests",
             "api",

@@ -102,6 +102,16 @@ def _holds(node: ast.expr, states: Mapping[str, State]) -> bool:
     raise ValueError(f"the rule uses what the evaluator does not know: {ast.unparse(node)}")
 
 
+def judged(alarms: Iterable[Alarm], *, seconds: int) -> tuple[Alarm, ...]:
+    """The alarms that so many seconds of samples say something about. One that fires over missing data and looks back
+    further would always fire."""
+    return tuple(
+        each
+        for each in alarms
+        if each.missing is not Missing.BREACHING or each.period * each.periods <= seconds
+    )
+
+
 class Watch:
     """All alarms of an environment over samples that grow: states go on from minute to minute."""
 

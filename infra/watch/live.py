@@ -7,11 +7,12 @@ from typing import Final
 from infra.environment import Environment
 from infra.watch import emf
 from infra.watch.alarm import Alarm, Composite, Missing
-from infra.watch.evaluate import State, Watch
+from infra.watch.evaluate import State, Watch, judged
 from infra.watch.samples import Samples
 from infra.watch.table import alarms, composites
 
-# Samples are kept for so long; an alarm with a longer period sees this much of it.
+# Samples are kept for so long; an alarm with a longer period sees this much of it. One that fires over missing data
+# would always fire, so it never does here.
 KEPT_SECONDS: Final = 3600
 _MINUTE: Final = 60
 # An alarm on missing data says nothing before there are so many minutes of data.
@@ -25,8 +26,8 @@ class Live:
         self._environment = environment
         self.rows: tuple[Alarm | Composite, ...] = (*alarms(environment), *composites(environment))
         self.samples = Samples()
-        self._watch = Watch(alarms(environment), composites(environment))
-        self._watch.states = dict.fromkeys(self._watch.states, State.OK)
+        self._watch = Watch(judged(alarms(environment), seconds=KEPT_SECONDS), composites(environment))
+        self._watch.states = dict.fromkeys((each.name for each in self.rows), State.OK)
         self.since = dict.fromkeys(self._watch.states, 0.0)
         self._looked_at = 0
         missing = {each.name for each in alarms(environment) if each.missing is Missing.BREACHING}

@@ -24,7 +24,7 @@ def payments(page: Widgets) -> list[aws_cloudwatch.IWidget]:
             *(metric.PAYMENT_WAIT, metric.PAYMENT_EXECUTION),
             statistics=("p50", "p95", "p99"),
         ),
-        page.own("Payments left to a person", "settle", metric.PAYMENTS_PARKED),
+        page.logged("Payments left to a person", "settle", metric.PAYMENTS_PARKED),
         page.own("Messages", "settle", metric.PACKETS, metric.REDELIVERIES),
         page.logged("Balances changed", "settle", metric.BALANCE_UPDATES),
         page.logged(
@@ -51,7 +51,16 @@ def tasks(page: Widgets) -> list[aws_cloudwatch.IWidget]:
             *(metric.TASKS_CLAIMED, metric.TASKS_ACCEPTED, metric.TASKS_RETRIED, metric.TASKS_EXPIRED),
             metric.TASKS_LATE,
         ),
-        page.logged("Failed attempts by class", "run_tasks", *metric.ATTEMPTS_FAILED.values()),
+        page.logged(
+            "Failed attempts by class",
+            "run_tasks",
+            *(each for each in metric.ATTEMPTS_FAILED.values() if each.in_logs),
+        ),
+        page.own(
+            "Attempts that were not sent, for a reason of ours",
+            "run_tasks",
+            metric.ATTEMPTS_FAILED[metric.UNTRIED],
+        ),
         page.by_tier("Tasks that ended, by tier", "run_tasks", metric.TIER_ENDED, "Sum"),
         page.by_tier("Lateness by tier", "run_tasks", metric.TIER_LATENESS, "p50", "p99"),
         page.own(

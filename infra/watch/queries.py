@@ -25,8 +25,13 @@ class Query:
 _ALL: Final = ("api", "authorize", "sweep", "run_tasks", "settle")
 
 
-def _sums(*names: str) -> str:
-    return ", ".join(f"sum({name}) as {name.rpartition('_')[2]}" for name in names)
+def _sums(*metrics: Metric) -> str:
+    return ", ".join(f"sum({_field(each)}) as {each.name.rpartition('_')[2]}" for each in metrics)
+
+
+def _field(counted: Metric) -> str:
+    """A count in the line of metrics. A series of CloudWatch is a list of values there."""
+    return counted.name if counted.in_logs else f"{counted.name}.0"
 
 
 def _by_arm(metrics: Mapping[Any, Metric]) -> str:
@@ -126,7 +131,7 @@ QUERIES: Final = (
         name="failure_classes",
         question="Failed attempts by class.",
         functions=("run_tasks",),
-        commands=(f"stats {_sums(*(each.name for each in ATTEMPTS_FAILED.values()))} by bin(5m)",),
+        commands=(f"stats {_sums(*ATTEMPTS_FAILED.values())} by bin(5m)",),
     ),
     Query(
         name="destinations_down",
@@ -157,10 +162,9 @@ QUERIES: Final = (
         name="cancelled_and_rescheduled",
         question="Payments and tasks that were cancelled or rescheduled, beside those that were registered.",
         functions=("api",),
-        # A series of CloudWatch is a list of values in the line.
         commands=(
-            "stats sum(PaymentsScheduled.0) as payments, sum(PaymentsCancelled) as payments_cancelled, "
-            "sum(PaymentsRescheduled) as payments_rescheduled, sum(TasksScheduled.0) as tasks, "
+            "stats sum(PaymentsScheduled) as payments, sum(PaymentsCancelled) as payments_cancelled, "
+            "sum(PaymentsRescheduled) as payments_rescheduled, sum(TasksScheduled) as tasks, "
             "sum(TasksCancelled) as tasks_cancelled, sum(TasksRescheduled) as tasks_rescheduled by bin(1h)",
         ),
     ),
@@ -168,7 +172,7 @@ QUERIES: Final = (
         name="delays",
         question="The distribution of delays at registration.",
         functions=("api",),
-        commands=(f"stats {_sums(*(each.name for each in DELAYS.values()))} by bin(1h)",),
+        commands=(f"stats {_sums(*DELAYS.values())} by bin(1h)",),
     ),
     Query(
         name="dependencies_failing",

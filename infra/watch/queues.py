@@ -5,16 +5,20 @@ from typing import Final
 
 from infra.environment import Environment
 from infra.watch.alarm import PAGES_AFTER, Alarm, Missing, Severity
-from infra.watch.series import HOUR, MINUTE, QUEUES, of_queue
+from infra.watch.series import DAY, HOUR, MINUTE, QUEUES, of_queue, queues
 
+# The age beyond which a message means that a worker is missing. Slow destinations may keep their lane busy for a while.
+_AGES: Final = {"payments": 5 * MINUTE, "tasks": 15 * MINUTE, "ticks": 5 * MINUTE, "slow": HOUR}
+# A parked payment waits for a person. A dead task is mostly that of one tenant's destination, and can wait for a day.
+_LETTERS_PAGE_AFTER: Final = {"payments": HOUR, "tasks": DAY}
 # A message carries up to 25 items.
 _BACKLOG_MESSAGES: Final = 1_000_000 // 25
 
 
 def queue_alarms(environment: Environment) -> Iterator[Alarm]:
     visible = "ApproximateNumberOfMessagesVisible"
-    # A queue that nobody reads has no metrics, and a sum with it has no value.
-    receiving = ("tasks", "payments", *(("slow",) if environment.settings.slow_lane else ()))
+    # The queue of the clock has no items.
+    receiving = [each for each in queues(environment) if each != "ticks"]
     yield Alarm(
         name="backlog",
         meaning="More than 40,000 messages, up to a million items, wait for a worker.",
@@ -25,7 +29,9 @@ def queue_alarms(environment: Environment) -> Iterator[Alarm]:
         datapoints=3,
         periods=3,
     )
-    for queue, seconds in (("payments", 5 * MINUTE), ("tasks", 15 * MINUTE), ("ticks", 5 * MINUTE)):
+    for queue, seconds in _AGES.items():
+        if queue not in queues(environment):
+            continue
         yield Alarm(
             name=f"messages_wait_{queue}",
             entry="messages_wait",
@@ -35,6 +41,8 @@ def queue_alarms(environment: Environment) -> Iterator[Alarm]:
             threshold=seconds,
             datapoints=3,
             periods=5,
+            # The destinations of one tenant may fill this lane.
+            pages_after=DAY if queue == "slow" else PAGES_AFTER,
         )
     # The recorder of events reads streams, and has dead letters alone.
     for queue in (*QUEUES, "events"):
@@ -49,6 +57,5 @@ def queue_alarms(environment: Environment) -> Iterator[Alarm]:
             period=5 * MINUTE,
             # SQS stops counting a queue that nobody has used for six hours, and the letters are still there.
             missing=Missing.IGNORE,
-            # A parked payment waits for a person.
-            pages_after=HOUR if queue == "payments" else PAGES_AFTER,
+            pages_after=_LETTERS_PAGE_AFTER.get(queue, PAGES_AFTER),
         )

@@ -16,7 +16,19 @@ from aws_cdk import (
 from constructs import Construct
 
 from infra.environment import Environment
-from infra.watch.alarm import API_ID, Alarm, Comparison, Composite, Missing, Series, Severity, described
+from infra.watch.alarm import (
+    ACCOUNT,
+    API_ID,
+    PARTITION,
+    REGION,
+    Alarm,
+    Comparison,
+    Composite,
+    Missing,
+    Series,
+    Severity,
+    described,
+)
 from infra.watch.dashboards import add_dashboards
 from infra.watch.escalation import add_escalation
 from infra.watch.queries import QUERIES, Query
@@ -41,7 +53,12 @@ class Watch(Stack):
     def __init__(self, scope: Construct, *, environment: Environment, api_id: str) -> None:
         super().__init__(scope, environment.named("watch"))
         self._environment = environment
-        self._api_id = api_id
+        self._known = {
+            API_ID: api_id,
+            PARTITION: Aws.PARTITION,
+            REGION: Aws.REGION,
+            ACCOUNT: Aws.ACCOUNT_ID,
+        }
         self._topics = {
             severity: aws_sns.Topic(
                 self,
@@ -80,11 +97,14 @@ class Watch(Stack):
             namespace=series.namespace,
             metric_name=series.name,
             statistic=series.statistic,
-            dimensions_map={
-                name: self._api_id if value == API_ID else value for name, value in series.dimensions
-            },
+            dimensions_map={name: self._filled(value) for name, value in series.dimensions},
             period=Duration.seconds(period),
         )
+
+    def _filled(self, text: str) -> str:
+        for name, value in self._known.items():
+            text = text.replace(name, value)
+        return text
 
     def _alarm(self, alarm: Alarm) -> aws_cloudwatch.Alarm:
         metrics = {name: self.metric(series, period=alarm.period) for name, series in alarm.series.items()}

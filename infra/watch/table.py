@@ -4,6 +4,7 @@ from infra.environment import Environment
 from infra.watch.alarm import Alarm, Composite, Severity
 from infra.watch.burns import pages
 from infra.watch.capacity import capacity_alarms
+from infra.watch.machines import machine_alarms
 from infra.watch.payments import payment_alarms
 from infra.watch.pulse import pulse_alarms
 from infra.watch.queues import queue_alarms
@@ -25,6 +26,7 @@ def alarms(environment: Environment) -> tuple[Alarm, ...]:
         *request_alarms(environment),
         *capacity_alarms(environment),
         *throttle_alarms(environment),
+        *machine_alarms(environment),
         *pulse_alarms(environment),
     )
 

@@ -34,6 +34,16 @@ def task_alarms(environment: Environment) -> Iterator[Alarm]:
         periods=5,
     )
     yield Alarm(
+        name="tasks_untried",
+        meaning="Attempts are not sent for a reason of Postdate's own: a key, a table or a payload cannot be read.",
+        severity=Severity.PAGE,
+        series={"untried": own(environment, "run_tasks", metric.ATTEMPTS_FAILED[metric.UNTRIED])},
+        # A task that cannot be sent is tried about seven times a minute, until it can.
+        threshold=60,
+        datapoints=5,
+        periods=5,
+    )
+    yield Alarm(
         name="destination_down",
         meaning="A destination failed so often that it is no longer called.",
         severity=Severity.TICKET,

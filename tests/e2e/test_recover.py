@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from cli.local.once import ROOT
+from infra.environments import LOCAL
 from tests.e2e.conftest import RunningStack
 from tests.e2e.receiver import Receiver
 from tests.e2e.test_tasks import ended
@@ -31,7 +32,7 @@ def stopped(stack: RunningStack) -> Iterator[None]:
     try:
         yield
     finally:
-        assert recover(stack, "--start") == (0, {"stopped": False})
+        assert recover(stack, "--start") == (0, {"stopped": False, "schedules_enabled": []})
 
 
 def test_money_is_mended_only_while_nothing_moves_it(stack: RunningStack) -> None:
@@ -44,6 +45,17 @@ def test_money_is_mended_only_while_nothing_moves_it(stack: RunningStack) -> Non
         assert status == 1
         assert answer["error"].startswith("A function that began before the stop may run for another")
     stack.client().get("/api/v1/tasks").expect(200)
+
+
+def test_a_start_enables_the_schedule_of_the_tick(stack: RunningStack) -> None:
+    scheduler, name = stack.aws("scheduler"), LOCAL.named("tick")
+    before = scheduler.get_schedule(Name=name)
+    given = {"Name", "ScheduleExpression", "FlexibleTimeWindow", "Target"}
+    scheduler.update_schedule(**{field: before[field] for field in given}, State="DISABLED")
+    assert recover(stack, "--start") == (0, {"stopped": False, "schedules_enabled": [name]})
+    after = scheduler.get_schedule(Name=name)
+    assert after["State"] == "ENABLED"
+    assert {field: after[field] for field in given} == {field: before[field] for field in given}
 
 
 def test_the_sweep_goes_on_from_a_watermark_that_was_put_back(

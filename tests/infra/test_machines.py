@@ -3,9 +3,11 @@
 import json
 import re
 
+from cli.aws.schedules import SCHEDULES
 from infra.definitions import definition
 from tests.infra.synthesis import Stacks
 
+SCHEDULE = "AWS::Scheduler::Schedule"
 MACHINES = "AWS::StepFunctions::StateMachine"
 FUNCTION = re.compile(r"function:[\w-]+")
 
@@ -18,3 +20,8 @@ def test_a_machine_is_its_file_with_the_names_filled_in(stacks: Stacks) -> None:
         deployed = stacks.text(properties["DefinitionString"])
         wanted = json.loads(re.sub(r"\$\{\w+\}", "function", definition(name)))
         assert json.loads(FUNCTION.sub("function", deployed)) == wanted, name
+
+
+def test_a_start_knows_each_schedule(stacks: Stacks) -> None:
+    names = {each["Name"] for each in stacks.properties(SCHEDULE).values()}
+    assert names == {stacks.environment.named(each) for each in SCHEDULES}

@@ -1,7 +1,10 @@
+import json
 from dataclasses import replace
 from pathlib import Path
 
 from infra.environments import DEV
+from infra.watch.series import queues
+from infra.watch.table import alarms
 from tests.infra.synthesis import Stacks, Template, synthesise
 
 QUEUES = "AWS::SQS::Queue"
@@ -32,6 +35,26 @@ def test_every_queue_has_dead_letters_and_a_lane_those_of_its_queue(stacks: Stac
         "payments": 8,
         "ticks": 5,
     }
+
+
+def test_each_queue_that_is_read_is_watched(stacks: Stacks) -> None:
+    """A queue that is added later is missing here until the table of alarms and the dashboard have it."""
+    read = {stacks.text(each["EventSourceArn"]) for each in of_queues(stacks).values()}
+    letters = {name for name in stacks.properties(QUEUES) if name.endswith("-dlq")}
+    environment = stacks.environment
+    assert read == {f"queue:{name}" for name in queues(environment)}
+    watched = {
+        value
+        for alarm in alarms(environment)
+        for each in alarm.series.values()
+        for _, value in each.dimensions
+    }
+    assert {environment.named(name) for name in (*queues(environment), *letters)} <= watched
+    ages = {alarm.name for alarm in alarms(environment) if alarm.runbook == "messages_wait"}
+    assert ages == {f"messages_wait_{name}" for name in queues(environment)}
+    if stacks.watch is not None:
+        shown = json.dumps(stacks.watch)
+        assert all(f'\\"{environment.named(name)}\\"' in shown for name in (*queues(environment), *letters))
 
 
 def test_dead_letters_may_be_redriven_to_the_queue_they_came_from_and_come_from_no_other(

@@ -12,6 +12,7 @@ from infra.environment import Environment
 from infra.environments import DEV, ENVIRONMENTS, PROD, STAGING
 from infra.watch.alarm import Alarm, Severity
 from infra.watch.cost import bill
+from infra.watch.machines import WATCHED as WATCHED_MACHINES
 from infra.watch.queries import QUERIES
 from infra.watch.table import alarms, composites
 from infra.watch.throttles import WATCHED as WATCHED_TABLES
@@ -191,6 +192,29 @@ def test_an_alarm_on_a_metric_that_its_function_does_not_emit_is_refused() -> No
 
 def test_each_alarm_says_how_long_it_takes() -> None:
     assert all(isinstance(each, Alarm) and each.fires_within <= 2 * DAY for each in alarms(PROD))
+
+
+def test_a_watched_machine_is_one_of_the_stacks(watched: Stacks) -> None:
+    """A machine has no alarm under a name that it does not have."""
+    assert watched.watch is not None
+    name = watched.environment.named("executions-failed")
+    stats = [
+        each["MetricStat"]
+        for each in of(watched, "AWS::CloudWatch::Alarm")[name]["Metrics"]
+        if "MetricStat" in each
+    ]
+    arns = [watched.text(each["Metric"]["Dimensions"][0]["Value"]) for each in stats]
+    made = {
+        resource["Properties"]["StateMachineName"]
+        for template in (watched.service, watched.watch)
+        for resource in template["Resources"].values()
+        if resource["Type"] == "AWS::StepFunctions::StateMachine"
+    }
+    assert arns == [
+        f"arn:<AWS::Partition>:states:<AWS::Region>:<AWS::AccountId>:stateMachine:{watched.environment.named(each)}"
+        for each in WATCHED_MACHINES
+    ]
+    assert {arn.rpartition(":")[2] for arn in arns} <= made
 
 
 def test_a_throttled_index_of_a_watched_table_has_its_series(stacks_of: Callable[[str], Stacks]) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from infra.environments import ENVIRONMENTS
-from infra.watch.evaluate import State, Watch
+from infra.watch.evaluate import State, Watch, judged
 from infra.watch.table import alarms, composites
 from tests.simulation import checkers
 from tests.simulation.hub import SECOND
@@ -78,7 +78,7 @@ def observed(scenario: Scenario) -> dict[str, Any]:
     broken = None if (result.broken or "").startswith("_Over") else result.broken
     if broken and scenario.checked:
         raise SystemExit(f"{scenario.name}: {broken}")
-    watch = Watch(alarms(environment), composites(environment))
+    watch = Watch(judged(alarms(environment), seconds=_HISTORY), composites(environment))
     watch.states = dict.fromkeys(watch.states, State.OK)
     began, ended = run.hub.began // SECOND, run.hub.now // SECOND
     for at in range(began + _HISTORY, ended + 60, 60):

@@ -51,7 +51,8 @@ class Outage:
     are cut off from DynamoDB, and nobody else is, with `executors` also those who settle; with `writes` they can read
     and write no statement; with `keys` only the table of keys is out, with `sweep` only the table of payments, and only
     for the sweep, with `lists` only the indexes, with `switches` only that table, and only for those who settle.
-    With `callers` the API cannot send calls, and with `reads` the keys of a BatchGetItem are left unread."""
+    With `secrets` those who run tasks cannot ask KMS, with `callers` the API cannot send calls, and with `reads` the
+    keys of a BatchGetItem are left unread."""
 
     service: str
     start: int

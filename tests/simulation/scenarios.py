@@ -21,7 +21,9 @@ from tests.simulation.scripts import (
     payments,
     peak,
     requests,
+    slowed,
     tasks,
+    tasks_later,
 )
 
 HEALTHY: Final = Mix(executors=2, sweepers=1, clients=0, pause=MINUTE)
@@ -176,6 +178,12 @@ SCENARIOS: Final = (
         checked=False,
     ),
     Scenario(
+        name="workers of tasks may not open secrets",
+        script=tasks_later(20),
+        mix=replace(HEALTHY, outage=Outage(service="secrets", start=10 * MINUTE, duration=20 * MINUTE)),
+        fires=frozenset({"tasks_untried"}),
+    ),
+    Scenario(
         name="a destination is down",
         script=tasks(400, gap=3 * SECOND),
         mix=replace(HEALTHY, tempers=("refuses",)),
@@ -261,6 +269,16 @@ SCENARIOS: Final = (
         may=_LATE,
         # The age that the alarm is about.
         after=15 * MINUTE // SECOND,
+        drained=False,
+    ),
+    Scenario(
+        name="nobody takes messages of slow destinations",
+        script=slowed,
+        of_aws=OfAws(stopped=frozenset({"slow"})),
+        lasts=80 * MINUTE,
+        fires=frozenset({"messages_wait_slow"}),
+        # The age that the alarm is about.
+        after=60 * MINUTE // SECOND,
         drained=False,
     ),
     Scenario(

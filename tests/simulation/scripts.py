@@ -68,6 +68,16 @@ def tasks(count: int, *, gap: int = 10 * SECOND, **more: Any) -> Script:
     return script
 
 
+def tasks_later(count: int) -> Script:
+    """Tasks that begin with the fault: no worker has opened a secret before it."""
+
+    def script(clients: "Clients", actor: "Actor") -> None:
+        clients.hub.park(_HEALTHY_MINUTES * MINUTE)
+        tasks(count, gap=SECOND)(clients, actor)
+
+    return script
+
+
 def _task(clients: "Clients", actor: "Actor", key: str, **more: Any) -> str:
     form = {"target": {"type": "sqs", "queue_url": QUEUE}, "name": key, "delay_seconds": 5, **more}
     answer = clients.ask(actor, "POST", "/api/v1/tasks", form, key=key)
@@ -121,6 +131,14 @@ def flooded(clients: "Clients", actor: "Actor") -> None:
     engine.messages("tasks").extend({**waiting[0], "id": f"flood-{place}"} for place in range(_FLOOD))
     clients.hub.park((_FAULTY_MINUTES - 1) * MINUTE)
     engine.messages("tasks")[:] = waiting
+
+
+def slowed(clients: "Clients", actor: "Actor") -> None:
+    """A message for a slow destination that nobody takes."""
+    clients.hub.park(_HEALTHY_MINUTES * MINUTE)
+    clients.functions.engine.send("slow", "no json")
+    clients.hub.park(70 * MINUTE)
+    clients.functions.engine.messages("slow").clear()
 
 
 def letters(clients: "Clients", actor: "Actor") -> None:

@@ -19,9 +19,12 @@ from tests.simulation.scenarios import SCENARIOS, Scenario
 # CloudWatch's own delay is not counted; a share needs some traffic first.
 _TRAFFIC_SECONDS: Final = 300
 _PARTS: Final = 4
-# The nightly reconciliation and erasures are no part of the simulation: `tests/integration/test_reconcile.py` and
-# `test_erasure.py` run them.
-_OUTSIDE: Final = {"errors_erase", "errors_reconcile", "reconciliation_differs"}
+# The nightly reconciliation, erasures and other machines than that of operations are no part of the simulation:
+# `tests/integration/test_reconcile.py`, `test_erasure.py` and `test_recover_machine.py` run them.
+_OUTSIDE: Final = {
+    *("errors_erase", "errors_reconcile", "reconciliation_differs", "reconciliation_missing"),
+    "executions_failed",
+}
 _QUIET: Final = {"an idle night", "a peak", "a deployment"}
 
 

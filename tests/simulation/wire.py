@@ -265,6 +265,8 @@ class Wire:
                 return "sim-switches" in call.asked.get("RequestItems", ()) and actor.name.startswith(
                     "settle"
                 )
+            case "secrets":
+                return call.service == "kms" and actor.name.startswith("run_tasks")
             case "callers":
                 return call.service == "sqs" and actor.name.startswith("client")
             case "reads":

@@ -60,7 +60,10 @@ STATUS_TIME: Final = Metric(
     unit=Unit.MILLISECONDS,
 )
 PAYMENTS_SCHEDULED: Final = Metric(
-    name="PaymentsScheduled", meaning="Payments registered for the first time.", functions=("api",)
+    name="PaymentsScheduled",
+    meaning="Payments registered for the first time.",
+    functions=("api",),
+    in_logs=True,
 )
 HOLDS_CREATED: Final = Metric(
     name="HoldsCreated",
@@ -69,7 +72,10 @@ HOLDS_CREATED: Final = Metric(
     in_logs=True,
 )
 TASKS_SCHEDULED: Final = Metric(
-    name="TasksScheduled", meaning="One-time tasks registered for the first time.", functions=("api",)
+    name="TasksScheduled",
+    meaning="One-time tasks registered for the first time.",
+    functions=("api",),
+    in_logs=True,
 )
 PAYMENTS_CANCELLED: Final = Metric(
     name="PaymentsCancelled", meaning="Payments that a caller cancelled.", functions=("api",), in_logs=True
@@ -182,8 +188,12 @@ MESSAGES_FAILED: Final = Metric(
     functions=("run_tasks", "settle"),
     in_logs=True,
 )
+# The one class of failed attempts that an alarm watches.
+UNTRIED: Final = "untried"
 ATTEMPTS_FAILED: Final = {
-    each: Metric(name=f"AttemptsFailed_{each}", meaning=meaning, functions=("run_tasks",), in_logs=True)
+    each: Metric(
+        name=f"AttemptsFailed_{each}", meaning=meaning, functions=("run_tasks",), in_logs=each != UNTRIED
+    )
     for each, meaning in {
         "unreachable": "Attempts that found no answering destination.",
         "server_error": "Attempts that were answered with a status of 500 or more.",
@@ -191,7 +201,8 @@ ATTEMPTS_FAILED: Final = {
         "refused": "Attempts that were answered with another status below 500.",
         "not_allowed": "Attempts that were not sent, because a rule of ours forbids it.",
         "no_answer": "Attempts without an answer that says more.",
-        "untried": "Attempts that were not sent, for a reason of our own. They do not count.",
+        "queued": "Attempts that were not sent, because other deliveries kept them waiting. They do not count.",
+        UNTRIED: "Attempts that were not sent, for a reason of our own. They do not count.",
     }.items()
 }
 DELAYS: Final = {
@@ -252,7 +263,10 @@ PAYMENTS_STUMBLED: Final = Metric(
     in_logs=True,
 )
 PAYMENTS_PARKED: Final = Metric(
-    name="PaymentsParked", meaning="Payments left to a person after the last attempt.", functions=("settle",)
+    name="PaymentsParked",
+    meaning="Payments left to a person after the last attempt.",
+    functions=("settle",),
+    in_logs=True,
 )
 BOOKS_DISAGREE: Final = Metric(
     name="BooksDisagree",

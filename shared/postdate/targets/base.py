@@ -91,6 +91,8 @@ class Untried:
 
     # The reason, in words for the owner.
     reason: str
+    # True if other deliveries of the worker kept it waiting until its time was over: nothing is broken.
+    is_queued: bool = False
 
 
 Receipt: TypeAlias = Delivered | Failed | Untried

@@ -94,7 +94,7 @@ class WebhookTarget:
             async with asyncio.timeout_at(ends):
                 answered = await self._answered(endpoint, request(delivery, endpoint, at=self._now()))
         except LookupQueued:
-            return Untried(reason="its name was not looked up in time"), None
+            return Untried(reason="its name was not looked up in time", is_queued=True), None
         except NameNotResolved as unknown:
             return Failed(reason=f"dns failure: {unknown}", down=True), None
         except DestinationNotAllowed as refused:

@@ -30,6 +30,7 @@ GONE = Failed(reason="http 410", retry=False, http_status=410)
         (Failed(reason="header not allowed", retry=False), "not_allowed"),
         (Failed(reason="internal error"), "no_answer"),
         (Untried(reason="its payload could not be read"), "untried"),
+        (Untried(reason="its name was not looked up in time", is_queued=True), "queued"),
     ],
 )
 def test_a_failed_attempt_has_one_class(receipt, name):

@@ -102,7 +102,7 @@ def test_a_wait_for_our_own_threads_is_no_failure_of_the_destination(
     receipts = deliver.all(target, *dead, *good)
     go.set()
     late = Failed(reason="dns failure: the name did not resolve in time", down=True)
-    queued = Untried(reason="its name was not looked up in time")
+    queued = Untried(reason="its name was not looked up in time", is_queued=True)
     assert receipts[:8] == [late] * 2 + [queued] * 6
     assert receipts[8:] == [Failed(reason="connection refused", down=True)] * 8
 

@@ -52,6 +52,13 @@ def test_a_young_stack_whose_sweep_has_not_run_is_not_told_to_be_down() -> None:
     assert live.states["balance_inconsistency"] is State.ALARM
 
 
+def test_an_alarm_on_missing_data_that_looks_back_for_a_day_is_quiet() -> None:
+    live = Live(LOCAL)
+    woken(live, since=0, until=30)
+    live.look(BEGAN + 1800)
+    assert live.states["reconciliation_missing"] is State.OK
+
+
 def test_nothing_is_said_of_a_stack_without_a_sample() -> None:
     live = Live(LOCAL)
     live.look(BEGAN)

@@ -116,12 +116,12 @@ def test_late_payments_are_listed_the_latest_first(lines):
 def test_failed_attempts_are_counted_by_reason_and_class(lines, capsys):
     tasks = [in_state(State.RETRYING, a_task(number)) for number in (1, 2)]
     tally = Ran(packets=1, failures=tasks)
-    tally.failure_classes["server_error"] = 2
+    tally.failure_classes |= {"server_error": 2, "untried": 3}
     tally.tell()
     (row,) = rows("failed_attempts", lines)
     assert (row["attempts"], row["action"]) == (2, "retry")
     (classes,) = rows("failure_classes", written(capsys))
-    assert (classes["error"], classes["throttled"]) == (2, 0)
+    assert (classes["error"], classes["throttled"], classes["untried"]) == (2, 0, 3)
 
 
 def test_destinations_that_are_down_are_named_with_their_tenant(lines):

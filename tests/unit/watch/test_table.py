@@ -14,6 +14,7 @@ from infra.environments import PROD
 from infra.watch.alarm import Alarm, Missing
 from infra.watch.evaluate import State, Watch, evaluated
 from infra.watch.samples import Samples
+from infra.watch.series import DAY, HOUR, MINUTE
 from infra.watch.table import alarms, composites
 
 Values = dict[str, float]
@@ -34,9 +35,11 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
     "balance_inconsistency": ({"disagreeing": 0}, {"disagreeing": 1}),
     "audit_contradicts": ({"failed": 0}, {"failed": 1}),
     "reconciliation_differs": ({"differing": 0}, {"differing": 1}),
+    "reconciliation_missing": ({"differing": 1}, {"differing": 1.01}),
     "contention": ({"conflicts": 1000}, {"conflicts": 1001}),
     "tasks_die": ({"dead": 500, "succeeded": 9500}, {"dead": 501, "succeeded": 9499}),
     "tasks_late": ({"lateness": 30_000}, {"lateness": 30_001}),
+    "tasks_untried": ({"untried": 60}, {"untried": 61}),
     "destination_down": ({"opened": 0}, {"opened": 0.2}),
     "workers_die": ({"expired": 0.4}, {"expired": 0.404}),
     "leases_expire_run_tasks": ({"again": 500, "packets": 10_000}, {"again": 501, "packets": 10_000}),
@@ -55,6 +58,7 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
     "messages_wait_payments": ({"age": 300}, {"age": 301}),
     "messages_wait_tasks": ({"age": 900}, {"age": 901}),
     "messages_wait_ticks": ({"age": 300}, {"age": 301}),
+    "messages_wait_slow": ({"age": 3600}, {"age": 3601}),
     **{
         f"dead_letters_{queue}": ({"letters": 0}, {"letters": 1})
         for queue in ("tasks", "payments", "ticks", "events")
@@ -79,6 +83,7 @@ LIMITS: Final[dict[str, tuple[Values, Values]]] = {
         if function not in ("reconcile", "archive", "erase")
     },
     "concurrency": ({"running": 800}, {"running": 801}),
+    "executions_failed": ({}, {"erase": 0.2}),
     "events_behind": ({"age": 600_000}, {"age": 600_001}),
     # One of the series is enough: the others have no values at all.
     **{f"throttled_{table}": ({}, {"writes": 1}) for table in ("items", "payments", "accounts", "journal")},
@@ -177,3 +182,34 @@ def test_a_page_about_late_payments_is_held_back_while_the_timer_is_down() -> No
     watch.look(Samples(), at=120)
     assert watch.states["timer_down"] is State.ALARM
     assert watch.states["payments_slow"] is State.OK
+
+
+def test_a_difference_keeps_its_alarm_until_the_next_night() -> None:
+    (alarm,) = (each for each in ALARMS if each.name == "reconciliation_differs")
+    (series,) = alarm.series.values()
+    samples, watch, hours = Samples(), Watch([alarm], []), {}
+    for night, found in enumerate((0, 1, 0)):
+        samples.add(series.namespace, series.name, series.dimensions, at=night * DAY + 5, value=found)
+    for at in range(MINUTE, 3 * DAY, MINUTE):
+        watch.look(samples, at=at)
+        hours[at // HOUR] = watch.states[alarm.name]
+    assert {hour for hour, state in hours.items() if state is State.ALARM} == set(range(24, 48))
+
+
+@pytest.mark.parametrize(
+    ("nights", "fires_in"),
+    [((0, 24, 48, 72), None), ((0, 25, 47, 72), None), ((0, 24, 72, 96), range(51, 60))],
+    ids=["each night", "nights of unlike length", "a night without one"],
+)
+def test_a_night_without_a_reconciliation_is_told(nights: tuple[int, ...], fires_in: range | None) -> None:
+    (alarm,) = (each for each in ALARMS if each.name == "reconciliation_missing")
+    (series,) = alarm.series.values()
+    samples, watch = Samples(), Watch([alarm], [])
+    watch.states[alarm.name] = State.OK
+    for hour in nights:
+        samples.add(series.namespace, series.name, series.dimensions, at=hour * HOUR + 5, value=0)
+    for at in range(2 * HOUR, (nights[-1] + 1) * HOUR, MINUTE):
+        watch.look(samples, at=at)
+    first = watch.fired.get(alarm.name)
+    assert first is None if fires_in is None else first is not None and first // HOUR in fires_in
+    assert watch.states[alarm.name] is State.OK

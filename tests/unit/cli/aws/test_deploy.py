@@ -10,9 +10,11 @@ import pytest
 
 from cli.aws.account import Account
 from cli.aws.deploy import deploy
+from cli.aws.mute import TOLD
 from cli.failure import Failure, NotReady
 from infra.environment import Environment
 from infra.environments import DEV, PROD
+from infra.watch.table import alarms, composites
 from tests.unit.cli.aws.answers import Aws, answering
 
 MADE = "CREATE_COMPLETE"
@@ -144,7 +146,7 @@ class MutedCdk(Cdk):
 
 def alarmed() -> Aws:
     names = [f"postdate-prod-alarm-{number:03d}" for number in range(130)]
-    return Aws(stack=MADE, alarms=(*names, "postdate-prod-balance-inconsistency"))
+    return Aws(stack=MADE, alarms=(*names, *map(PROD.named, TOLD)))
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -157,8 +159,14 @@ def test_alarms_are_muted_while_a_deployment_runs_and_no_longer(
         deploy(PROD, build=cdk.build, run=cdk.run)
     targets = [rule["MuteTargets"]["AlarmNames"] for rule in cdk.muted.values()]
     assert [len(names) for names in targets] == [100, 30]
-    assert "postdate-prod-balance-inconsistency" not in {name for names in targets for name in names}
+    assert not {*map(PROD.named, TOLD)} & {name for names in targets for name in names}
     assert aws.muted == {}
+
+
+def test_each_alarm_that_is_never_muted_is_one_of_the_table() -> None:
+    names = {each.name for each in (*alarms(PROD), *composites(PROD))}
+    assert {*TOLD} <= names
+    assert {"reconciliation_differs", "audit_contradicts"} <= {*TOLD}
 
 
 def test_a_rule_ends_by_itself_if_the_deployment_dies(monkeypatch: pytest.MonkeyPatch) -> None:
