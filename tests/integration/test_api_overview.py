@@ -75,7 +75,7 @@ def test_the_overview_costs_the_same_requests_however_much_there_is(
     boundary.clear()
     told = operator.call("GET", "/api/v1/ops/overview", headers={"postdate-tenant": ""}).body
     # Breakers that other tests of this world left open are read with one request.
-    opened = {"BatchGetItem": 1} if told["breakers"] else {}
+    opened = {"BatchGetItem": 1} if told["destinations"] else {}
     expected = {"Query": 5, "GetItem": 2, "Scan": 1, "GetQueueAttributes": 8, **opened}
     assert Counter(call.operation for call in boundary.calls) == expected
     assert told["alarms"] == []

@@ -380,17 +380,17 @@ def test_a_worker_that_dies_after_each_step_is_continued(
     tenant = begun(marked.client, monkeypatch)
     eraser = erase.wired().eraser
     dies: set[int] = set()
-    move = DynamoErasures.move
+    note_progress = DynamoErasures.note_progress
 
     def moved(store: DynamoErasures, to: Erasure) -> None:
         if to.step in dies:
-            return move(store, to)
+            return note_progress(store, to)
         dies.add(to.step)
         if not before:
-            move(store, to)
+            note_progress(store, to)
         raise Died
 
-    monkeypatch.setattr(DynamoErasures, "move", moved)
+    monkeypatch.setattr(DynamoErasures, "note_progress", moved)
     for _ in range(2 * len(erasing.STEPS)):
         with suppress(Died):
             if eraser.work(tenant, has_time=lambda: True).seconds is None:

@@ -247,9 +247,15 @@ def test_a_tick_goes_on_where_the_last_sweep_was_stopped(
     world: World, stored: Stored, boundary: Boundary
 ) -> None:
     missed = stored.task(-timedelta(minutes=2), registered=-timedelta(minutes=40))
-    for _ in range(3):
+
+    def stage() -> Stage | None:
+        done = stored.passes.get(missed.home.minute, 0)
+        return None if done is None else done.stage
+
+    # Minutes that other tests of this world have left open come first.
+    for _ in range(10):
         assert world.sweep(TICK) == []
+        if stage() is Stage.CLOSE:
+            break
     assert [due for _, due in sent_dues(world, boundary)] == [Due.of(missed)]
-    done = stored.passes.get(missed.home.minute, 0)
-    assert done is not None
-    assert done.stage is Stage.CLOSE
+    assert stage() is Stage.CLOSE
