@@ -89,7 +89,8 @@ class Operation:
 
     @property
     def answer_types(self) -> tuple[type, ...]:
-        """The types that the route returns, without the status and the headers around them."""
+        """Reads the types of the answer from the route's return annotation: one type, or each member of a union. Empty
+        without a route. The description of the API makes a schema for each."""
         if self.route is None:
             return ()
         told = get_type_hints(self.route)["return"]

@@ -215,7 +215,9 @@ class TaskRunner:
     def _stops_at(self) -> datetime | None:
         """The instant of the next look at the switches."""
         agenda = self._batch.agenda
-        return self._stops.looks_at(agenda[0], self._batch.known.get(agenda[0].due.id)) if agenda else None
+        return (
+            self._stops.next_look_at(agenda[0], self._batch.known.get(agenda[0].due.id)) if agenda else None
+        )
 
     def _renew(self) -> None:
         """Extends the visibility of the messages, and the lease and the room of each task that is still running."""

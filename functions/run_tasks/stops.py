@@ -27,9 +27,10 @@ class Stops:
         self._clock = clock
         self._looked_for: datetime | None = None
 
-    def looks_at(self, call: Call, task: Task | None) -> datetime | None:
-        """The instant for the next look, before this call is due; None if a look for that instant has been made or is
-        not needed."""
+    def next_look_at(self, call: Call, task: Task | None) -> datetime | None:
+        """Returns the instant at which the worker reads the switches again, so that no read is needed when `call` is
+        due. None if that look was tried already, or if the readings will still be fresh then. The worker asks for the
+        first call of its agenda."""
         if self._looked_for == call.at or not self._board.is_stale(_names(call, task), call.at):
             return None
         return call.at - LOOK_AHEAD
@@ -39,8 +40,8 @@ class Stops:
         self._board.look(name for call, task in calls for name in _names(call, task))
 
     def until(self, calls: Sequence[tuple[Call, Task | None]]) -> list[datetime | None]:
-        """Returns for each call the instant at which it asks again because it is stopped; None for a call that may go
-        on."""
+        """Returns for each call the instant at which it is sent again because a switch stops it; None for a call that
+        may go on."""
         named = [_names(call, task) for call, task in calls]
         self._board.look(chain.from_iterable(named))
         now, off = self._clock.now(), map(self._board.off, named)

@@ -91,11 +91,11 @@ class PaymentRunner:
         """Waits for the next payment, and looks at the switches shortly before."""
         at = self._agenda[0].at
         tenants = [call.message.packet.tenant for call in self._agenda if call.at == at]
-        looks_at = self._stops.looks_at(tenants, at)
-        if looks_at is not None and looks_at <= self._clock.now():
+        look_at = self._stops.next_look_at(tenants, at)
+        if look_at is not None and look_at <= self._clock.now():
             self._stops.look_for(tenants, at)
         else:
-            self._clock.sleep_until(min(renew_at, looks_at or at))
+            self._clock.sleep_until(min(renew_at, look_at or at))
 
     def _allowed(self, calls: Iterable[Call]) -> list[Call]:
         """The calls of payments that no switch stops now. The others follow later: soon enough for this worker to wait,

@@ -32,9 +32,9 @@ class Stops:
     def look(self, tenants: Iterable[str]) -> None:
         self._board.look(_names(tenants))
 
-    def looks_at(self, tenants: Iterable[str], at: datetime) -> datetime | None:
-        """The instant for the next look, before these tenants' payments at `at`; None if a look then has been tried or
-        is not needed."""
+    def next_look_at(self, tenants: Iterable[str], at: datetime) -> datetime | None:
+        """Returns the instant at which the worker reads the switches again, before these tenants' payments at `at`.
+        None if that look was tried already or is not needed."""
         if self._looked_for == at or not self._board.is_stale(_names(tenants), at):
             return None
         return at - LOOK_AHEAD

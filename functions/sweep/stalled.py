@@ -57,7 +57,7 @@ class StalledOperations:
     def _is_stalled(self, operation: Operation) -> bool:
         if operation.state not in ACTIVE or self.clock.now() < operation.changed_at + STALLED_AFTER:
             return False
-        return not self.machine.lives(machines.execution_of(operation.id, operation.run))
+        return not self.machine.is_running(machines.execution_of(operation.id, operation.run))
 
     def _continue(self, operation: Operation) -> bool:
         """Writes the number of the next execution, then begins it. An operation that stopped after it was read refuses
@@ -68,6 +68,6 @@ class StalledOperations:
             if not self.operations.change(operation):
                 return tried > 0
             machines.begin(self.machine, operation.id, operation.run)
-            if self.machine.lives(machines.execution_of(operation.id, operation.run)):
+            if self.machine.is_running(machines.execution_of(operation.id, operation.run)):
                 break
         return True

@@ -57,6 +57,8 @@ def open_accounts(
 def _within_cap(
     asked: tuple[str, Limits] | PostdateError, amount_cap: int
 ) -> tuple[str, Limits] | PostdateError:
+    """Replaces limits above `amount_cap`, the greatest `amount_max` of the environment, by LimitExceeded. Returns every
+    other entry as it is, errors included."""
     if not isinstance(asked, PostdateError):
         try:
             refuse_above(asked[1], amount_cap)

@@ -92,7 +92,7 @@ class Due(TypedDict):
     tasks: Annotated[
         Count,
         described(
-            "One-time tasks. A tenant's calendar counts nothing of recurring ones, the operators' their next runs."
+            "One-time tasks. The operators' calendar also counts the next runs of recurring tasks; a tenant's does not."
         ),
     ]
     payments: Count
@@ -267,15 +267,16 @@ def _alarm(firing: Firing) -> FiringAlarm:
     }
 
 
-def _calendar(calendar: calendars.Calendar) -> Calendar:
-    hour, day, week = (_due(each) for each in calendar.sums)
+def _calendar(counted: calendars.Calendar) -> Calendar:
+    """Returns the counts as the answer shows them. Both overviews use it; the operators' adds the tiers."""
+    hour, day, week = (_due(each) for each in counted.sums)
     return {
-        "until": text_of(calendar.until),
+        "until": text_of(counted.until),
         "next_hour": hour,
         "next_day": day,
         "next_week": week,
-        "minutes": _by_instant(calendar.minutes),
-        "hours": _by_instant(calendar.hours),
+        "minutes": _by_instant(counted.minutes),
+        "hours": _by_instant(counted.hours),
     }
 
 

@@ -85,7 +85,7 @@ class Breakers:
             some = [claim for claim, where in zip(claims, ways, strict=True) if where == way]
             match known[way].state(now):
                 case State.OPEN:
-                    yield from self._put_off(way, some, now, _OPEN)
+                    yield from self._postpone(way, some, now, _OPEN)
                 case State.PROBING:
                     yield from self._until_tried(way, some, now)
                 case State.RECOVERING:
@@ -113,8 +113,9 @@ class Breakers:
         for way, some in kept_back.items():
             yield from self._until_tried(way, some, now)
 
-    def _put_off(self, way: Circuit, claims: list[Claim], now: datetime, why: str) -> Answers:
-        """Postpones calls of an open breaker to their turns, and counts those that were not put off before."""
+    def _postpone(self, way: Circuit, claims: list[Claim], now: datetime, why: str) -> Answers:
+        """Postpones calls to their turns, because the breaker is open or its probe takes long. Counts those that were
+        not postponed for this reason before."""
         # A call whose last line is such a wait was counted then.
         new = sum(claim.before.history[-1].why not in _LEFT_ALONE for _, claim in claims)
         if new:
@@ -132,7 +133,7 @@ class Breakers:
                 yield index, Waits(until=now + _LOOK_AGAIN)
             else:
                 late.append((index, claim))
-        yield from self._put_off(way, late, now, _TRIED)
+        yield from self._postpone(way, late, now, _TRIED)
 
     def _in_turn(self, way: Circuit, claims: list[Claim], now: datetime) -> Answers:
         """Lets calls to a recovering destination begin one by one. A call keeps the start that it was given while this

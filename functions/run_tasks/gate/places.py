@@ -32,7 +32,9 @@ class Places:
     _places: dict[tuple[str, int], datetime] = field(default_factory=dict, init=False)
 
     def on_time(self, claims: list[Claim], now: datetime) -> Answers:
-        """Yields the answers for claims whose place is still to come."""
+        """Takes a place for each claim whose key has a rate. Yields an answer for each claim that may not begin now:
+        Waits for a near place, a postponement for a later one, an expiry if no place is left before the task's end, and
+        None if the timeline cannot be read (its call is sent again soon). A claim without an answer goes on."""
         wanting: dict[Key, list[tuple[int, Transition, timedelta]]] = {}
         for index, claim in claims:
             task, flow = claim.before, self.limits_of(claim.before)
@@ -56,6 +58,7 @@ class Places:
                 continue
             for (index, claim, _), at in zip(some, taken, strict=True):
                 if at is None:
+                    # `ends_at` is too late for a start, so the postponement becomes an expiry.
                     until, why = claim.before.ends_at, "its key has no place sooner"
                     yield index, transitions.postpone(claim, now=now, until=until, why=why)
                 # So near that this worker waits: the row stays as it is, and no other call is needed.

@@ -181,7 +181,8 @@ def object_key(*, owner: str, day: date, kind: str, log: str, first_page: int, c
 
 
 def by_kind(events: Sequence[Event]) -> dict[str, list[Event]]:
-    """Events by the kind of their subject, in the order of the feed."""
+    """Groups events by the kind of their subject, because the archive writes one object for each kind. Each group keeps
+    the order of the feed."""
     found: dict[str, list[Event]] = {}
     for event in events:
         found.setdefault(event.subject.kind, []).append(event)

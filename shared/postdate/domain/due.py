@@ -90,8 +90,8 @@ class Packet:
 
 
 def pack(dues: Iterable[tuple[str, Due]], via: Via, *, ahead_max: int | None = None) -> Iterator[Packet]:
-    """Packets of (tenant, due) pairs: one tenant, one second, at most 25 items each. The soonest come first; packets of
-    one second keep the order of the pairs.
+    """Packs (tenant, due) pairs into packets: one tenant, one second, at most 25 items each. Earlier seconds come
+    first, and within a second the tenants by name. The packets of one tenant and second keep the order of the pairs.
 
     Items of one tenant beyond `ahead_max` in one second come last. Their packets arrive at the instant, not a second
     earlier. Otherwise workers that wait for one tenant's items could not serve other tenants at that instant.

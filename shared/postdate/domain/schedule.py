@@ -84,7 +84,7 @@ class Schedule:
             after = max(after, max(self.start_at, instants.EPOCH) - _MOMENT)
         occurrences, end_at = self.cron.walk(after), self.end_at
         if self.jitter_seconds:
-            occurrences = self._spread(occurrences)
+            occurrences = self._with_jitter(occurrences)
         return occurrences if end_at is None else takewhile(lambda each: each.at <= end_at, occurrences)
 
     def after(self, wall: datetime) -> Iterator[Occurrence]:
@@ -92,8 +92,9 @@ class Schedule:
         wall time, so a search from the instant could find the same wall time again, or omit others."""
         return self.walk(self.cron.first_shown(wall))
 
-    def _spread(self, occurrences: Iterator[Occurrence]) -> Iterator[Occurrence]:
-        """The occurrences with their jitter. The next occurrence after the end of the plan bounds the last one too."""
+    def _with_jitter(self, occurrences: Iterator[Occurrence]) -> Iterator[Occurrence]:
+        """Adds the jitter to each occurrence. `occurrences` go on beyond `end_at`, because the jitter of each one ends
+        before the next one, also for the last one of the plan. `walk` cuts the result at `end_at` afterwards."""
         occurrence = next(occurrences, None)
         while occurrence is not None:
             following = next(occurrences, None)

@@ -17,8 +17,9 @@ class Machine(Protocol):
         """Begins an execution, once for each name however often it is asked for. Raises Unavailable if it cannot be
         told that it began."""
 
-    def lives(self, name: str) -> bool:
-        """False if the execution of this name has ended, or never began. Raises Unavailable if it cannot be told."""
+    def is_running(self, name: str) -> bool:
+        """Returns False if the execution of this name has ended or never began. The sweep asks before it replaces the
+        execution of a stalled operation. Raises Unavailable if the state cannot be read."""
 
 
 def execution_of(operation_id: str, run: int) -> str:
@@ -32,6 +33,8 @@ def begin(machine: Machine, operation_id: str, run: int) -> None:
 
 
 class StepFunctions:
+    """Executions of one state machine in AWS Step Functions."""
+
     def __init__(self, *, arn: str, client: "BaseClient") -> None:
         self._arn = arn
         self._client = client
@@ -44,7 +47,7 @@ class StepFunctions:
         except (ClientError, BotoCoreError) as error:
             raise Unavailable(f"{type(error).__name__} on starting {name}") from error
 
-    def lives(self, name: str) -> bool:
+    def is_running(self, name: str) -> bool:
         arn = f"{self._arn.replace(':stateMachine:', ':execution:')}:{name}"
         try:
             found = self._client.describe_execution(executionArn=arn)
@@ -65,5 +68,5 @@ class MemoryMachine:
     def start(self, name: str, given: Mapping[str, Any]) -> None:
         self.started.setdefault(name, given)
 
-    def lives(self, name: str) -> bool:
+    def is_running(self, name: str) -> bool:
         return name in self.started and name not in self.ended

@@ -18,7 +18,7 @@ class Operations(Protocol):
         """The operation, by a consistent read; None if there is none."""
 
     def change(self, after: Operation) -> bool:
-        """False if the operation is no longer at the version before; a change that is stored already is done."""
+        """False if the operation is no longer at the version before. A change that is stored already counts as done."""
 
     def pages(self, operation: Operation, *, first: int, limit: int) -> list[Page]:
         """The pages from this number on, by a consistent read."""

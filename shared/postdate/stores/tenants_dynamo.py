@@ -118,8 +118,8 @@ class DynamoTenants:
 
 
 def _noted_types(before: Tenant | None, after: Tenant) -> dict[str, str]:
-    """The names of a change's events, by the kinds of their subjects. Empty if secrets were sealed and nothing else
-    changed."""
+    """Names the events of a change, by the kinds of their subjects. Empty if only secrets were sealed or values of
+    headers changed. A suspension or its end is named in place of `changed`, not beside it."""
     if before is None:
         return {"tenant": "created"}
     found = {SECRET: "rotated"} if _is_rotated(before, after) else {}

@@ -45,8 +45,8 @@ async def exchange(connection: Connection, request: bytes) -> Head:
     return head
 
 
-async def drained(connection: Connection, head: Head, *, wait_seconds: float) -> bool:
-    """Reads the body to throw it away; True if it ended where it should, so that another request may follow.
+async def drain(connection: Connection, head: Head, *, wait_seconds: float) -> bool:
+    """Reads the body and throws it away. Returns True if the connection may serve another request.
 
     A body that is long, late or of unknown length is not worth it.
     """

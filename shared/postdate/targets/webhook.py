@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from postdate.domain.errors import DestinationNotAllowed, ValidationFailed
 from postdate.domain.task import Destination
-from postdate.targets.answer import Head, drained, exchange
+from postdate.targets.answer import Head, drain, exchange
 from postdate.targets.base import Delivery, Failed, Receipt, Report, Untried, internal_error
 from postdate.targets.connection import AnswerBroken, Connection, Unanswered
 from postdate.targets.connections import Connections, ConnectTimedOut
@@ -144,7 +144,7 @@ class WebhookTarget:
     async def _released(self, connection: Connection, head: Head) -> None:
         reusable = False
         try:
-            reusable = await drained(connection, head, wait_seconds=self._drain_seconds)
+            reusable = await drain(connection, head, wait_seconds=self._drain_seconds)
         finally:
             if reusable:
                 self._connections.keep(connection)

@@ -71,8 +71,8 @@ BUGS: Final = (
     bug(
         "an operation whose execution died is taken for one that lives",
         f"{SWEEP}.stalled:StalledOperations._is_stalled",
-        "not self.machine.lives",
-        "self.machine.lives",
+        "not self.machine.is_running",
+        "self.machine.is_running",
         mix="operated",
     ),
     bug(

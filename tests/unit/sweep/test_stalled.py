@@ -64,7 +64,7 @@ def looking() -> Looking:
 def test_an_operation_whose_execution_died_goes_on_in_another(looking: Looking, state: State) -> None:
     operation = looking.has(state=state)
     assert looking.stalled.look() == [operation.id]
-    assert looking.machine.lives(f"{operation.id}-2")
+    assert looking.machine.is_running(f"{operation.id}-2")
     after = looking.operations.get(operation.id)
     assert after is not None
     assert (after.state, after.run) == (State.RUNNING, 2)
@@ -98,7 +98,7 @@ def test_the_name_of_an_execution_that_died_at_once_is_passed_over(looking: Look
     begin(looking.machine, operation.id, 2)
     looking.machine.ended.add(f"{operation.id}-2")
     assert looking.stalled.look() == [operation.id]
-    assert looking.machine.lives(f"{operation.id}-3")
+    assert looking.machine.is_running(f"{operation.id}-3")
     after = looking.operations.get(operation.id)
     assert after is not None
     assert after.run == 3
@@ -113,7 +113,7 @@ class StoppingMachine(MemoryMachine):
         super().__init__()
         self.operations = operations
 
-    def lives(self, name: str) -> bool:
+    def is_running(self, name: str) -> bool:
         if name == self.stops_in:
             operation = self.operations.get(name.rpartition("-")[0])
             assert operation is not None
@@ -121,7 +121,7 @@ class StoppingMachine(MemoryMachine):
                 moves.stopped(operation, now=operation.changed_at, why="the canary failed")
             )
             self.ended.add(name)
-        return super().lives(name)
+        return super().is_running(name)
 
 
 @pytest.mark.parametrize("run", [1, 2], ids=["the old execution", "the new one"])
