@@ -1,9 +1,10 @@
 """Commits outcomes, and sends what follows from each committed change: the retry's message, the call for the end of a
 receiver's lease, or the dead letter.
 
-A worker that dies after the commit and before the send leaves its own message: delivered again, it finds the task
-waiting or dead and sends what is missing. A worker that is fenced off sends its call on: the faster worker may have had
-the task from the same message, and died.
+A run that its receiver accepted is kept in its room before the commit (decision 0188). A worker that dies after the
+commit and before the send leaves its own message: delivered again, it finds the task waiting or dead and sends what is
+missing. A worker that is fenced off sends its call on: the faster worker may have had the task from the same message,
+and died.
 """
 
 from datetime import datetime, timedelta
@@ -43,12 +44,18 @@ class Recording:
         worker calls this with finished deliveries, and with none at `writes_at`. An outcome that is still unwritten
         when the worker's time is over comes back with its message."""
         changes = [*self._unwritten, *outcomes]
-        by_answer = self._batch.commit(changes)
+        # The room goes first: a worker that dies in between leaves no accepted run outside its room.
+        accepted = [
+            change for _, change in changes if change.after.state is State.RUNNING and change.after.flow
+        ]
+        unheld = self._gate.rooms.hold(accepted) if accepted else ()
+        waits = [each for each in changes if each[1].after.name_in_room in unheld] if unheld else []
+        by_answer = self._batch.commit([each for each in changes if each not in waits])
         for call, change in by_answer[Written.DONE]:
             self.follow_up(call, change)
         if fenced_off := by_answer[Written.CONFLICT]:
             self._call_again(fenced_off)
-        kept = by_answer[Written.UNAVAILABLE]
+        kept = by_answer[Written.UNAVAILABLE] + waits
         # This worker has no time left to write them: their messages come back when the lease ends.
         if kept and self._worker.seconds_left() <= 0:
             self._batch.fail(call for call, _ in kept)

@@ -22,6 +22,14 @@ from postdate.stores.flow import Flow, Key
 _TRIES: Final = 6
 
 
+@dataclass(slots=True)
+class _Inside:
+    # The instant at which the run entered its room.
+    since: datetime
+    # The end of the run's lease in the room, as of the last write that was answered.
+    until: datetime
+
+
 @dataclass(kw_only=True, slots=True)
 class Rooms:
     flow: Flow
@@ -32,8 +40,8 @@ class Rooms:
     lease: timedelta
     # The usual stay in each room.
     _stays: dict[Key, timedelta] = field(default_factory=dict, init=False)
-    # The runs of this worker that are in a room, with the instants at which they entered.
-    _inside: dict[str, datetime] = field(default_factory=dict, init=False)
+    # The runs of this worker that are in a room.
+    _inside: dict[str, _Inside] = field(default_factory=dict, init=False)
 
     def with_room(self, claims: list[Claim], now: datetime) -> Answers:
         """Yields the answers for claims that find the room of their key full."""
@@ -52,28 +60,56 @@ class Rooms:
                     yield index, transitions.postpone(claim, now=now, until=until, why=why)
 
     def extend(self, running: Iterable[Task]) -> None:
+        """Extends the stay of runs in progress. A run that stays for longer already, because its receiver accepted it,
+        is left as it is."""
         until = self.clock.now() + self.lease
-        for key, tasks in _by_key(task for task in running if task.name_in_room in self._inside):
+        short = (
+            task
+            for task in running
+            if (inside := self._inside.get(task.name_in_room)) and inside.until < until
+        )
+        for key, tasks in _by_key(short):
             with suppress(Unavailable):
                 self.flow.stay(*key, [task.name_in_room for task in tasks], until)
+                for task in tasks:
+                    self._inside[task.name_in_room].until = until
+
+    def hold(self, accepted: Iterable[Transition]) -> set[str]:
+        """Keeps runs that their receivers accepted in their rooms for the receivers' leases. Returns the names of the
+        runs that are not kept, because their rooms could not be changed: their outcomes must wait. A worker that dies
+        after this leaves a run in its room for at most the receiver's lease."""
+        unheld = set()
+        # Their leases differ, so each has its own write.
+        for key, tasks in _by_key(each.after for each in accepted if each.after.name_in_room in self._inside):
+            for task in tasks:
+                inside = self._inside[task.name_in_room]
+                if task.lease_until is None or task.lease_until <= inside.until:
+                    continue
+                try:
+                    self.flow.stay(*key, [task.name_in_room], task.lease_until)
+                    inside.until = task.lease_until
+                except Unavailable:
+                    unheld.add(task.name_in_room)
+        return unheld
 
     def left(self, outcomes: Iterable[Transition]) -> None:
         """Takes runs that ended out of their rooms. If that fails, the end of the lease takes them out. A run that its
-        receiver has accepted stays in the room for the receiver's lease."""
+        receiver has accepted stays in the room until the receiver's lease ends (see `hold`)."""
         if not self._inside:
             return
         now = self.clock.now()
         inside = [each for each in outcomes if each.before.name_in_room in self._inside]
-        # Accepted runs: their leases differ, so each has its own write.
         for key, tasks in _by_key(each.after for each in inside if each.after.state is State.RUNNING):
             for task in tasks:
-                del self._inside[task.name_in_room]
-                with suppress(Unavailable):
-                    self.flow.stay(*key, [task.name_in_room], task.lease_until or now)
+                until = task.lease_until or now
+                # The receiver's lease may be shorter than what was left of this worker's.
+                if until < self._inside.pop(task.name_in_room).until:
+                    with suppress(Unavailable):
+                        self.flow.stay(*key, [task.name_in_room], until)
         for key, tasks in _by_key(each.after for each in inside if each.after.state is not State.RUNNING):
             names = [task.name_in_room for task in tasks]
             # The time that runs stay tells when a full room has a place again.
-            took = sum((now - self._inside.pop(name) for name in names), timedelta(0)) / len(names)
+            took = sum((now - self._inside.pop(name).since for name in names), timedelta(0)) / len(names)
             stay = self._stays[key] = rules.stayed(self._stays[key], took)
             with suppress(Unavailable):
                 self.flow.leave(*key, names, stay=stay)
@@ -91,13 +127,16 @@ class Rooms:
         flows = [self.limits_of(task) for task in tasks]
         # Tasks of one key may name different limits: the strictest counts for all of them.
         parallelism = min(flow.parallelism for flow in flows if flow is not None and flow.parallelism)
+        until = now + self.lease
         try:
             for _ in range(_TRIES):
                 room: Room = self.flow.room(*key)
-                entered = rules.enter(room, names, parallelism=parallelism, until=now + self.lease, now=now)
+                entered = rules.enter(room, names, parallelism=parallelism, until=until, now=now)
                 if self.flow.change_room(*key, room, entered.room):
                     self._stays[key] = room.stay
-                    self._inside |= dict.fromkeys(set(names) - entered.turns.keys(), now)
+                    self._inside |= {
+                        name: _Inside(since=now, until=until) for name in set(names) - entered.turns.keys()
+                    }
                     return dict(entered.turns)
         except Unavailable:
             pass

@@ -41,6 +41,9 @@ def why_not(request: OperationRequest, item: Item, now: datetime) -> str | None:
         # Each run writes the next one at its call: without this run the chain would end.
         case Action.CANCEL if item.recurs is not None and item.recurs.number:
             return "is a run of a plan: cancel its task"
+        # A run with another instant than the planned one counts as called, so it would write no next run either.
+        case Action.RETRY if _is_to_come(item):
+            return "is the run to come of a plan: trigger its task"
         case Action.REDRIVE | Action.RETRY:
             return item.too_late(now)
         case Action.CANCEL | Action.DISCARD:
@@ -49,6 +52,12 @@ def why_not(request: OperationRequest, item: Item, now: datetime) -> str | None:
             return "is not a recurring task"
         case _:
             assert_never(request.action)
+
+
+def _is_to_come(task: Task) -> bool:
+    """True for a run of a plan before its first call."""
+    in_a_chain = task.recurs is not None and task.recurs.number > 0
+    return in_a_chain and task.state is tasks.State.PENDING and task.due_at == task.planned_at
 
 
 def _why_not_payment(request: OperationRequest, payment: Payment) -> str | None:

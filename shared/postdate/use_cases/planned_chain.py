@@ -80,7 +80,8 @@ class PlannedChain:
         if definition.overlap is Overlap.ALLOW:
             on += [run.id for run in self.newest(definition) if _is_on(run) and run.id not in on]
         # Runs that wait do not count: the change ends them, and one that begins all the same is found by the next run.
-        runs = line.number if began else line.number - 1 - line.waiting
+        # Those that an earlier change of state ended do not count either.
+        runs = line.number if began else line.runs_before
         runs = max(definition.runs_before, runs)
         return Reached(runs=runs, not_over=tuple(on)), leader if in_turn(leader) else None
 

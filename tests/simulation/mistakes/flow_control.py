@@ -93,6 +93,14 @@ BUGS: Final = (
         mix="acknowledged in a room",
     ),
     bug(
+        "an acceptance is written before its room",
+        f"{RECORDING}:Recording.commit",
+        "self._gate.rooms.hold(accepted) if accepted else ()",
+        "()",
+        test="tests/unit/run_tasks/test_acknowledged.py"
+        "::test_a_worker_that_dies_after_an_acceptance_leaves_the_run_in_its_room",
+    ),
+    bug(
         "an attempt counts although no call was sent",
         f"{TRANSITIONS}:release",
         "attempts = task.attempts - 1",

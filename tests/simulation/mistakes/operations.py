@@ -131,4 +131,11 @@ BUGS: Final = (
         "",
         test=f"{_PLANS}::test_a_plan_that_changed_after_the_plan_of_the_operation_is_left_alone",
     ),
+    bug(
+        "a retry brings the run to come of a plan forward",
+        "postdate.domain.operation_items:why_not",
+        "case Action.RETRY if _is_to_come(item):",
+        "case Action.RETRY if False:",
+        test="tests/unit/operate/test_actions.py::test_a_retry_leaves_the_run_to_come_of_a_plan_alone",
+    ),
 )

@@ -8,7 +8,7 @@ import pytest
 from functions.api.operations.find import ItemFilter
 from functions.operate import task_actor
 from functions.operate.actors import acted
-from postdate.domain import payment, settlement
+from postdate.domain import payment, settlement, transitions
 from postdate.domain.due import Due, Via
 from postdate.domain.errors import Forbidden, Unavailable
 from postdate.domain.operation import Action, Kind, State
@@ -50,6 +50,36 @@ def test_a_retry_brings_a_waiting_task_forward(service: Service) -> None:
 def test_a_retry_begins_attempts_of_the_dead_anew(service: Service) -> None:
     operation = service.started(service.dead(3), action=Action.RETRY)
     assert operation.counts == {Outcome.DONE: 3}
+
+
+def run_to_come(service: Service) -> Task:
+    service.recurring()
+    (run,) = service.tasks._tasks.values()
+    return run
+
+
+def test_a_retry_leaves_the_run_to_come_of_a_plan_alone(service: Service) -> None:
+    """The run writes the next one at its own instant only."""
+    run = run_to_come(service)
+    planned = service.plan([run], action=Action.RETRY)
+    assert planned.not_eligible == {"is the run to come of a plan: trigger its task": 1}
+    (entry,) = acted(
+        service.conductor.actors[Kind.TASKS],
+        planned,
+        [Entry(id=run.id, version=run.version)],
+        now=service.clock.now(),
+    )
+    assert (entry.outcome, service.tasks.get(run.id)) == (Outcome.CHANGED, run)
+
+
+def test_a_retry_brings_a_run_forward_that_has_written_the_next_one(service: Service) -> None:
+    run = run_to_come(service)
+    service.clock.sleep_until(run.due_at)
+    waits = transitions.wait(run, now=run.due_at, until=run.due_at + 60 * MINUTE, why="waits")
+    service.tasks.commit([waits])
+    operation = service.started([waits.after], action=Action.RETRY)
+    assert operation.counts == {Outcome.DONE: 1}
+    assert [id for _, id in service.delivered] == [run.id]
 
 
 def test_a_lost_call_of_a_retry_is_left_to_the_sweep(service: Service) -> None:

@@ -6,10 +6,39 @@ import pytest
 
 from postdate.domain import transitions
 from postdate.domain.due import Due, Via
+from postdate.domain.errors import Unavailable
+from postdate.domain.flow import FlowControl
 from postdate.domain.task import RECEIVER, Ack, State
+from postdate.stores.flow_memory import MemoryFlow
 from postdate.stores.tasks import Written
 from postdate.targets.base import Delivered, Failed
 from tests.unit.doubles import LEASE, MINUTE, SECOND, START, STEADY, a_task, claimed, in_state, message
+from tests.unit.run_tasks.conftest import Running
+
+ALONE = FlowControl(key="mail", parallelism=1)
+
+
+class ThrottledFlow(MemoryFlow):
+    """Refuses so many extensions of stays in a room."""
+
+    def __init__(self):
+        super().__init__()
+        self.refuses = 0
+        self.stays = []
+
+    def stay(self, tenant, key, runs, until):
+        if self.refuses:
+            self.refuses -= 1
+            raise Unavailable
+        self.stays.append(until)
+        super().stay(tenant, key, runs, until)
+
+
+@pytest.fixture
+def roomy():
+    made = Running(flow=ThrottledFlow())
+    yield made
+    made.target.close()
 
 
 def explicit(number=1, **fields):
@@ -128,6 +157,56 @@ def test_an_acceptance_whose_answer_was_lost_is_written_once(running):
     running.target.script[task.id].append(answer_gets_lost)
     tally = running.run(message(task))
     assert (tally.accepted, tally.fenced_off, running.stored(task).version) == (1, 0, 3)
+
+
+def ends_in_room(roomy):
+    return [*roomy.flow.room("demo", "mail").runs.values()]
+
+
+def test_a_worker_that_dies_after_an_acceptance_leaves_the_run_in_its_room(roomy):
+    task, ends = explicit(flow=ALONE, timeout_seconds=300), []
+    roomy.stores(task)
+    roomy.tasks.before["commit"].extend([lambda: None, lambda: ends.extend(ends_in_room(roomy))])
+    roomy.run(message(task))
+    assert ends == ends_in_room(roomy) == [START + 5 * MINUTE]
+    assert roomy.flow.stays == ends
+
+
+def test_an_acceptance_is_written_when_its_room_is(roomy):
+    task, other = explicit(1, flow=ALONE, timeout_seconds=300), a_task(2)
+    roomy.stores(task, other)
+
+    def accepts(delivery, report):
+        roomy.flow.refuses = 2
+        report(delivery, Delivered())
+
+    roomy.target.script[task.id].append(accepts)
+    tally = roomy.run(message(task, other))
+    assert (roomy.flow.refuses, tally.accepted, tally.succeeded) == (0, 1, 1)
+    assert roomy.stored(task).version == 3
+    assert ends_in_room(roomy) == [START + 5 * MINUTE]
+
+
+def test_an_acceptance_whose_room_is_never_written_comes_back_with_its_message(roomy):
+    task = explicit(flow=ALONE, timeout_seconds=300)
+    roomy.stores(task)
+
+    def accepts(delivery, report):
+        roomy.flow.refuses = 1_000_000
+        report(delivery, Delivered())
+
+    roomy.target.script[task.id].append(accepts)
+    tally = roomy.run(message(task))
+    assert (tally.accepted, tally.failed_messages) == (0, {"message-1"})
+    assert roomy.stored(task).holder == "worker-1"
+    assert len(ends_in_room(roomy)) == 1
+
+
+def test_a_short_lease_of_a_receiver_ends_its_stay_in_the_room(roomy):
+    task = explicit(flow=ALONE, timeout_seconds=10)
+    roomy.stores(task)
+    roomy.run(message(task))
+    assert ends_in_room(roomy) == [START + 10 * SECOND]
 
 
 def test_a_delivery_that_failed_is_retried_as_any_other(running):

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from postdate.domain import transitions
+from postdate.domain.catch_up import CatchUp
 from postdate.domain.definition import Overlap, State
 from postdate.domain.task import Ack
 from postdate.domain.task import State as RunState
@@ -176,6 +177,59 @@ class TestMaxRuns:
         service.definitions._kept[definition.id] = older
         resumed = service.definition_changer.resume("demo", definition.id)
         assert (resumed.runs_before, len(resumed.before)) == (3, 3)
+
+    def queued_of_six(self, service, *, waiting_runs):
+        """The first run is in progress, and others wait for it."""
+        definition = service.planned("* * * * *", max_runs=6, overlap=Overlap.QUEUE)
+        (run,) = waiting(service, definition)
+        on = begun(service, run)
+        for _ in range(waiting_runs):
+            run = max(waiting(service, definition), key=lambda each: each.planned_at)
+            service.clock.sleep_until(run.due_at)
+            waits = followed(service, run)
+            service.tasks.add(waits.rows)
+            service.tasks.commit([waits.instead])
+        return definition, on
+
+    @pytest.mark.parametrize("waiting_runs", [0, 1, 3])
+    def test_runs_that_wait_do_not_count(self, service, change, waiting_runs):
+        definition, on = self.queued_of_six(service, waiting_runs=waiting_runs)
+        change(service, definition)
+        run = first_of(service, definition)
+        assert service.definitions.get(definition.id).runs_before == 1
+        assert run.recurs.number == 2
+        over = replace(on, state=RunState.SUCCEEDED)
+        service.tasks._tasks[on.id] = over
+        assert followed(service, run).instead is None
+
+    def test_runs_that_wait_do_not_count_after_two_pauses(self, service):
+        definition, _ = self.queued_of_six(service, waiting_runs=3)
+        paused_and_resumed(service, definition)
+        paused_and_resumed(service, definition)
+        assert service.definitions.get(definition.id).runs_before == 1
+
+    def test_a_run_that_expired_while_it_waited_counts(self, service):
+        definition, _ = self.queued_of_six(service, waiting_runs=2)
+        second, *_ = sorted(waiting(service, definition), key=lambda each: each.planned_at)
+        expired = transitions.expire(second, now=service.clock.now(), why="too late")
+        service.tasks.commit([expired])
+        paused_and_resumed(service, definition)
+        assert service.definitions.get(definition.id).runs_before == 2
+
+    def test_runs_before_one_that_was_missed_count(self, service, change):
+        """Nothing is left of the links to the runs that are over."""
+        definition = service.planned("* * * * *", max_runs=5, catch_up=CatchUp.NONE)
+        for _ in range(3):
+            (run,) = waiting(service, definition)
+            over = transitions.succeed(begun(service, run), now=service.clock.now(), why="http 200")
+            service.tasks.commit([over])
+        (run,) = waiting(service, definition)
+        service.clock.move(20 * MINUTE)
+        late = followed(service, run, at=service.clock.now())
+        service.tasks.add(late.rows)
+        service.tasks.commit([late.instead])
+        change(service, definition)
+        assert service.definitions.get(definition.id).runs_before == 3
 
 
 def test_jitter_hides_no_run_to_come(service):
