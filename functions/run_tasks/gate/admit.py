@@ -5,7 +5,8 @@ A run that finds a paused key, a full room or an open breaker asks again.
 A task without flow control, to a destination whose breaker is closed, costs only a look at the worker's own copy.
 
 Places, rooms and breakers are taken before the claim is written. A worker that dies in between leaves a place that
-nobody uses, a run in a room until its lease is over, and a probe that another replaces after its time.
+nobody uses, a run in a room until its lease is over, and a probe that another replaces after its time. So does a claim
+whose write is refused: its run stays in the room until the lease is over.
 """
 
 from collections.abc import Collection, Sequence
@@ -45,7 +46,7 @@ class Gate:
         limits_of = self._pauses.limits_of
         self._places = Places(flow=flow, limits_of=limits_of)
         self.rooms = Rooms(flow=flow, limits_of=limits_of, clock=clock, lease=lease)
-        self.breakers = Breakers(circuits=circuits, moves_slow=moves_slow, withdraw=self.rooms.withdraw)
+        self.breakers = Breakers(circuits=circuits, moves_slow=moves_slow)
 
     def foresee(self, tasks: Collection[Task]) -> set[str]:
         """Looks at breakers and keys while there is still time until the instant. Returns the ids of the tasks whose
@@ -67,12 +68,14 @@ class Gate:
                 self._pauses.past,
                 self.breakers.past,
                 self._places.on_time,
-                self.rooms.with_room,
                 self.breakers.as_probes,
+                # Last: two workers with the same call enter under one name, so neither may take it out again.
+                self.rooms.with_room,
             )
         now = self._clock.now()
         for step in steps:
             for index, answer in step(starting, now):
                 answers[index] = answer
             starting = [(index, claim) for index, claim in starting if answers[index] is claim]
+        self.breakers.give_back(index for index, claim in enumerate(claims) if answers[index] is not claim)
         return answers

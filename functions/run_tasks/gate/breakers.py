@@ -5,7 +5,7 @@ is mostly over by then. The calls behind one probe share that moment, because th
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -31,8 +31,6 @@ class Breakers:
     circuits: Circuits
     # True if calls to slow destinations go by a lane of their own.
     moves_slow: bool
-    # Takes claims out of their rooms, because they do not begin after all.
-    withdraw: Callable[[Iterable[Task]], None]
     # Outcomes that other threads have reported and that no breaker knows yet.
     _heard: deque[tuple[Delivery, Receipt]] = field(default_factory=deque, init=False)
     # Destinations of the claims at the gate that a worker may try now.
@@ -41,6 +39,8 @@ class Breakers:
     _starts: dict[tuple[str, int], datetime] = field(default_factory=dict, init=False)
     # The probes of this batch, by the task and its token, each with the instant until which it is a probe.
     _probes: dict[tuple[str, int], tuple[Circuit, datetime | None]] = field(default_factory=dict, init=False)
+    # The claims at the gate that took a probe, by their index, each with its task and token.
+    _chosen: dict[int, tuple[str, int]] = field(default_factory=dict, init=False)
     # The deliveries that were not sent, by the task and its token.
     _unsent: deque[tuple[str, int]] = field(default_factory=deque, init=False)
 
@@ -90,7 +90,7 @@ class Breakers:
                     yield from self._until_tried(way, some, now)
                 case State.RECOVERING:
                     yield from self._in_turn(way, some, now)
-                # The probe is chosen last, among the claims that nothing else keeps back.
+                # The probe is chosen later, among the claims that no place keeps back.
                 case State.HALF_OPEN:
                     self._half_open.add(way)
                 case State.CLOSED if self.moves_slow and known[way].is_slow(now):
@@ -98,6 +98,7 @@ class Breakers:
 
     def as_probes(self, claims: list[Claim], now: datetime) -> Answers:
         """Lets one claim try each half-open breaker, and yields the answers for the others."""
+        self._chosen = {}
         kept_back: dict[Circuit, list[Claim]] = {}
         for index, claim in claims if self._half_open else ():
             task = claim.after
@@ -105,13 +106,18 @@ class Breakers:
             if way not in self._half_open:
                 continue
             if self.circuits.probe(way, task.timeout_seconds):
+                self._chosen[index] = task.id, task.token
                 self._probes[task.id, task.token] = way, self.circuits.breaker(way).probe_until
             else:
                 kept_back.setdefault(way, []).append((index, claim))
-        if kept_back:
-            self.withdraw(claim.after for some in kept_back.values() for _, claim in some)
         for way, some in kept_back.items():
             yield from self._until_tried(way, some, now)
+
+    def give_back(self, indexes: Iterable[int]) -> None:
+        """Gives back the probes of these claims, because their rooms are full: another claim may try."""
+        for index in indexes:
+            if (name := self._chosen.pop(index, None)) and (probe := self._probes.pop(name, None)):
+                self.circuits.give_back(*probe)
 
     def _postpone(self, way: Circuit, claims: list[Claim], now: datetime, why: str) -> Answers:
         """Postpones calls to their turns, because the breaker is open or its probe takes long. Counts those that were

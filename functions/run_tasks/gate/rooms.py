@@ -56,7 +56,7 @@ class Rooms:
                 if turns is None:
                     yield index, None
                 elif until := turns.get(claim.after.name_in_room):
-                    why = "as many of its key are on as may be"
+                    why = "its flow key has as many active runs as it may have"
                     yield index, transitions.postpone(claim, now=now, until=until, why=why)
 
     def extend(self, running: Iterable[Task]) -> None:
@@ -113,12 +113,6 @@ class Rooms:
             stay = self._stays[key] = rules.stayed(self._stays[key], took)
             with suppress(Unavailable):
                 self.flow.leave(*key, names, stay=stay)
-
-    def withdraw(self, claims: Iterable[Task]) -> None:
-        """Takes claims out of their rooms that do not begin after all."""
-        for key, inside in _by_key(task for task in claims if self._inside.pop(task.name_in_room, None)):
-            with suppress(Unavailable):
-                self.flow.leave(*key, [task.name_in_room for task in inside], stay=None)
 
     def _enter(self, key: Key, tasks: list[Task], now: datetime) -> dict[str, datetime] | None:
         """Lets claims of one key enter its room. Returns, by the name of each claim that found the room full, the

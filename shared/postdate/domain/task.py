@@ -287,7 +287,8 @@ class Task:
 
     @property
     def name_in_room(self) -> str:
-        """The name of this claim in the room of its flow key. Each claim has another one."""
+        """The name of this claim in the room of its flow key. Workers that claim the same version at once have the same
+        name; only one of them is written."""
         return f"{self.id}#{self.token}"
 
     @property

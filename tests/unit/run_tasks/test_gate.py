@@ -14,7 +14,7 @@ from postdate.domain import task_requests
 from postdate.domain.breaker import PROBE_EVERY, TURN, Breaker
 from postdate.domain.due import DELAY_MAX, WAIT_MAX, Due, Packet, Via
 from postdate.domain.errors import Unavailable
-from postdate.domain.flow import FlowControl
+from postdate.domain.flow import FlowControl, Room, enter
 from postdate.domain.flow_key import FlowKey
 from postdate.domain.task import Ack, Destination, State, Task
 from postdate.stores.flow_memory import MemoryFlow
@@ -512,7 +512,42 @@ def test_the_calls_behind_one_probe_keep_their_worker_for_one_wait(running):
     assert waits[1] == timedelta(0)
 
 
-def test_a_run_that_is_not_the_probe_gives_its_room_back(running):
+def test_a_probe_whose_room_is_full_is_given_back(running):
+    breaker = opened(running)
+    (task,) = tasks(1, due_at=breaker.open_until, flow=NARROW)
+    running.stores(task)
+    running.clock.move(breaker.open_until - running.clock.now())
+    key, now = ("demo", "mail"), running.clock.now()
+    full = enter(Room(), ["first#1", "second#1"], parallelism=2, until=now + MINUTE, now=now).room
+    assert running.flow.change_room(*key, Room(), full)
+    assert running.run(message(task)).postponed == 1
+    after = running.flow.states("demo")[HERE[1]]
+    assert (after.open_until, after.probe_until) == (breaker.open_until, None)
+
+
+def test_a_second_worker_with_the_call_of_a_probe_leaves_it_in_its_room(running):
+    """Both workers claim the same version, so their claims have one name in the room."""
+    breaker = opened(running)
+    (task,) = tasks(1, due_at=breaker.open_until, flow=NARROW)
+    running.stores(task)
+    running.clock.move(breaker.open_until - running.clock.now())
+    other = Running(flow=running.flow)
+    other.stores(task)
+    other.clock.sleep_until(running.clock.now())
+    other.circuits.foresee({HERE})
+    inside = []
+
+    def look(delivery, report):
+        other.run(message(task))
+        inside.append(set(running.flow.room("demo", "mail").runs))
+        report(delivery, Delivered())
+
+    running.target.script[task.id].append(look)
+    running.run(message(task))
+    assert inside == [{f"{task.id}#1"}]
+
+
+def test_a_run_that_is_not_the_probe_takes_no_room(running):
     breaker = opened(running)
     given = tasks(2, due_at=breaker.open_until, flow=NARROW)
     running.stores(*given)
