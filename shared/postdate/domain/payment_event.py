@@ -46,8 +46,14 @@ def events_of_history(payment: Payment, *, after: int) -> list[Event]:
 
 
 def _of_line(payment: Payment, line: HistoryLine) -> Event:
-    is_newest = line.version == payment.version
-    data = {"reason": line.why, **({"after": fields_of(payment)} if is_newest else {"status": line.to.value})}
+    data: dict[str, Any] = {"reason": line.why}
+    if line.version == payment.version:
+        data["after"] = fields_of(payment)
+    else:
+        data["status"] = line.to.value
+        # The history has no metadata. Filters of subscriptions read it, so the event has that of now.
+        if payment.metadata:
+            data["after"] = {"metadata": dict(payment.metadata)}
     event = _event(payment, line, f"{KIND}.{_of_state(line)}", data)
     return replace(event, reconstructed=True)
 

@@ -44,15 +44,21 @@ def events_of_history(task: Task) -> list[Event]:
 
 
 def _of_line(task: Task, kind: str, line: HistoryLine) -> Event:
-    is_newest = line.version == task.version
-    told = {"after": task_fields(task)} if is_newest else {"status": line.to.value}
+    data: dict[str, Any] = {"reason": line.why}
+    if line.version == task.version:
+        data["after"] = task_fields(task)
+    else:
+        data["status"] = line.to.value
+        # The history has no tags. Filters of subscriptions read them, so the event has those of now.
+        if task.tags:
+            data["after"] = {"tags": list(task.tags)}
     return Event(
         subject=Subject(tenant=task.tenant, kind=kind, id=task.id),
         type=f"{kind}.{_named_by(line)}",
         sequence=line.version,
         occurred_at=line.at,
         actor=_author(line.by, is_first=line.version == 1 and task.recurs is None),
-        data={"reason": line.why, **told},
+        data=data,
         reconstructed=True,
         depth=task.depth,
     )

@@ -1,9 +1,12 @@
 """The names of a task's events."""
 
-from postdate.domain import task_requests, transitions
+from postdate.domain import payment_event, task_requests, transitions
+from postdate.domain.money import cancel, register
+from postdate.domain.payment import Terms
+from postdate.domain.subscription import Filter
 from postdate.domain.task import Task
 from postdate.domain.task_event import events_of_history, task_event
-from tests.unit.doubles import SECOND, START, a_task, claimed
+from tests.unit.doubles import MINUTE, SECOND, START, a_task, claimed
 
 
 def name_of(before: Task | None, after: Task) -> str:
@@ -28,3 +31,24 @@ def test_a_reconstructed_event_has_the_name_of_the_recorded_one() -> None:
     done = transitions.succeed(running, now=START + SECOND, why="http 200").after
     recorded = [name_of(None, a_task()), name_of(a_task(), running), name_of(running, done)]
     assert [event.type for event in events_of_history(done)] == recorded
+
+
+def test_a_reconstructed_event_fits_a_filter_for_tags() -> None:
+    pending = a_task(tags=("north",))
+    running = claimed(pending)
+    first, second = events_of_history(running)
+    assert first.data == {"reason": pending.history[0].why, "status": "PENDING", "after": {"tags": ["north"]}}
+    assert all(Filter(tag="north").admits(event) for event in (first, second))
+    assert not Filter(tag="south").admits(first)
+
+
+def test_a_reconstructed_event_of_a_payment_fits_a_filter_for_metadata() -> None:
+    terms = Terms(payer="a", payee="b", amount=5, metadata=(("shop", "north"),))
+    registered = register(terms, id="pay_1", tenant="demo", due_at=START + MINUTE, now=START).after
+    assert registered is not None
+    cancelled = cancel(registered, now=START)
+    assert cancelled is not None
+    assert cancelled.after is not None
+    first, second = payment_event.events_of_history(cancelled.after, after=0)
+    assert first.data["after"] == {"metadata": {"shop": "north"}}
+    assert all(Filter(metadata=(("shop", "north"),)).admits(event) for event in (first, second))
