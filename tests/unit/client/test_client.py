@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import base64
+import hmac
 import itertools
 import json
 import subprocess
@@ -568,4 +569,30 @@ class TestAWebhook:
         headers = self.headers()
         del headers[missing]
         with pytest.raises(webhooks.Refused, match="missing"):
+            self.verify('{"n": 1}', headers)
+
+    @pytest.mark.parametrize(
+        "secret",
+        ["", "whsec_", "whsec_" + base64.b64encode(b"s" * 23).decode(), "whsec_\u00e9", "whsec_=no="],
+    )
+    def test_is_judged_by_no_secret_that_others_could_guess(self, secret: str) -> None:
+        """Anybody can sign with an empty key."""
+        at = str(int(self.AT.timestamp()))
+        forged = hmac.digest(b"", f'run_1.{at}.{{"n": 1}}'.encode(), "sha256")
+        headers = self.headers() | {"Webhook-Signature": f"v1,{base64.b64encode(forged).decode()}"}
+        for secrets in (secret, [SECRET, secret]):
+            with pytest.raises(
+                ValueError, match=r"^a signing secret is whsec_ and base64 of at least 24 bytes$"
+            ):
+                self.verify('{"n": 1}', headers, secrets)
+
+    def test_is_known_by_the_shortest_secret_that_is_taken(self) -> None:
+        shortest = "whsec_" + base64.b64encode(b"s" * 24).decode()
+        assert self.verify('{"n": 1}', self.headers(secret=shortest), shortest) == "run_1"
+
+    @pytest.mark.parametrize("digits", [21, 5_000])
+    def test_with_a_timestamp_of_too_many_digits_is_refused(self, digits: int) -> None:
+        """Python reads no number of more than 4,300 digits, and compares no float with one of 400."""
+        headers = self.headers() | {"Webhook-Timestamp": "1" * digits}
+        with pytest.raises(webhooks.Refused, match="not a number"):
             self.verify('{"n": 1}', headers)
