@@ -71,7 +71,8 @@ class Requests:
         text.
 
         The request is sent again after a temporary failure if that changes nothing: a GET, a request with an
-        idempotency key, or one that the caller says is `repeatable`.
+        idempotency key, or one that the caller says is `repeatable`. The `wait_seconds` of a query, for which the API
+        holds the request, come on top of the client's timeout and deadline.
         """
         repeatable = repeatable or method == "GET" or idempotency_key is not None
         headers = dict(self._headers)
@@ -86,21 +87,28 @@ class Requests:
         asked = {name: text_of(value) for name, value in given(query or {}).items()}
         if asked:
             path = f"{path}?{urlencode(asked)}"
-        return self._sent(method, path, headers, content, repeatable)
+        waits = asked.get("wait_seconds")
+        held_seconds = max(waits, 0) if isinstance(waits, int | float) else 0
+        return self._sent(method, path, headers, content, repeatable, held_seconds)
 
     def _sent(
-        self, method: str, path: str, headers: Mapping[str, str], content: bytes | None, repeatable: bool
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        content: bytes | None,
+        repeatable: bool,
+        held_seconds: float,
     ) -> Any:
-        ends_at, attempt = self._clock() + self._deadline, 0
+        timeout = self._timeout + held_seconds
+        ends_at, attempt = self._clock() + self._deadline + held_seconds, 0
         while True:
             attempt += 1
             left = ends_at - self._clock()
             failure: Exception
             asked: float | None = None
             try:
-                answer = self._transport.send(
-                    method, path, headers, content, min(self._timeout, max(left, 0.001))
-                )
+                answer = self._transport.send(method, path, headers, content, min(timeout, max(left, 0.001)))
             except ConnectionFailed as error:
                 failure = error
             else:

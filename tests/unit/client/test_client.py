@@ -40,6 +40,7 @@ from postdate_client import (
     webhooks,
 )
 from postdate_client.retry import asked_seconds
+from postdate_client.transport import Answer
 
 FOLDER: Final = Path("client")
 PAYMENT: Final = {"from_account_id": "a", "to_account_id": "b", "amount": 5, "delay_seconds": 9}
@@ -339,6 +340,27 @@ def of_feed(*names: str, follow: str | None) -> tuple[int, dict[str, str], Any]:
     )
 
 
+@dataclass
+class Holding:
+    """A transport whose API holds each request for its `wait_seconds`, by the clock of `Api`, and has no event."""
+
+    api: Api
+    holds_seconds: float = 18.0
+    timeouts: list[float] = field(default_factory=list)
+
+    def send(self, method: str, path: str, headers: Any, body: bytes | None, timeout: float) -> Answer:
+        assert len(self.timeouts) < 10
+        self.timeouts.append(timeout)
+        self.api.now += min(self.holds_seconds, timeout)
+        if timeout < self.holds_seconds:
+            raise ConnectionFailed(f"{method} {path}: timed out")
+        _, _, page = of_feed(*(["last"] if len(self.timeouts) > 2 else []), follow="c1")
+        return Answer(status=200, headers={}, body=json.dumps(page).encode())
+
+    def close(self) -> None:
+        pass
+
+
 class TestFollowing:
     def test_goes_on_after_each_page_and_waits_for_the_next_event(self, api: Api) -> None:
         api.script = [
@@ -372,6 +394,25 @@ class TestFollowing:
         assert [each.event["event_id"] for each in found] == ["a", "b"]
         assert all("cursor=c1" in path for _, path, *_ in api.asked[1:])
         assert 20.0 in api.slept
+
+    @pytest.mark.parametrize("settings", [{}, {"timeout_seconds": 1.0, "deadline_seconds": 2.0}])
+    def test_waits_as_long_as_the_api_holds_a_quiet_request(self, settings: dict[str, float]) -> None:
+        """A request that the client gives up loses the event that comes meanwhile until the follower asks again."""
+        api = Api(url="http://127.0.0.1:9")
+        held = Holding(api)
+        with api.client(transport=held, **settings) as client:
+            assert next(client.events.follow()).event["event_id"] == "last"
+            assert [each["event_id"] for each in client.events.list(wait_seconds=20)] == ["last"]
+        assert (len(held.timeouts), api.slept) == (4, [])
+        assert min(held.timeouts) >= 20
+
+    def test_no_other_request_waits_longer_than_the_timeout(self) -> None:
+        api = Api(url="http://127.0.0.1:9")
+        held = Holding(api, holds_seconds=0)
+        with api.client(transport=held, timeout_seconds=3.0) as client:
+            client.payment("pay_1")
+            client.request("GET", "/api/v1/events", query={"wait_seconds": None})
+        assert held.timeouts == [3, 3]
 
     def test_ends_with_a_refusal(self, api: Api) -> None:
         api.script = [problem(403, "forbidden")]
