@@ -133,13 +133,14 @@ function Asked({ label, danger, text, done, close, shows, ...given }) {
 }
 
 // The inputs of a request, the command that does the same, and why the key may not send it. With `anew`, other values
-// are another request.
+// are another request. What `request` knows, such as the version, is as old as the values that the form began with.
 export function useForm({ caller, scope, fields, request, done, anew }) {
+  const opened = useRef(request);
   const [values, setValues] = useState(() => Object.fromEntries(fields.map((field) => [field.name, field.value || ""])));
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
   const [idempotencyKey, setIdempotencyKey] = useState(() => crypto.randomUUID());
-  const made = () => ({ method: "POST", ...request(values, idempotencyKey) });
+  const made = () => ({ method: "POST", ...opened.current(values, idempotencyKey) });
   const asked = attempt(made);
   const set = (name) => (value) => {
     setValues((known) => ({ ...known, [name]: value }));

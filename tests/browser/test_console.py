@@ -142,6 +142,22 @@ class TestAPayment:
         expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("version")
         console.complaints.clear()
 
+    def test_a_change_that_the_page_shows_behind_an_open_form_is_not_overwritten(
+        self, console: Console, money: Money
+    ) -> None:
+        """The form began with the value before the change, so the version before the change goes with it."""
+        payment = money.pay(delay_seconds=600)
+        page = console.open(at=f"payments/{payment}")
+        page.get_by_role("button", name="Change amount").click()
+        page.get_by_label("Amount", exact=True).fill("300")
+        money.stack.client().patch(f"/api/v1/payments/{payment}", {"amount": 31_337}).expect(200)
+        expect(page.locator("main .facts")).to_contain_text("31,337")
+        dialog = page.get_by_role("dialog")
+        expect(dialog.locator(".command pre")).to_contain_text('If-Match: "1"')
+        dialog.get_by_role("button", name="Change amount").click()
+        expect(dialog.get_by_role("alert")).to_contain_text("version")
+        assert money.stack.client().get(f"/api/v1/payments/{payment}").expect(200)["amount"] == 31_337
+
     def test_large_amounts_are_shown_to_the_last_digit(self, console: Console) -> None:
         page = console.open(at="payments")
         assert (
