@@ -7,13 +7,13 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlencode
 
-from postdate_client.errors import ConnectionFailed, DeadlineExceeded, error_of
+from postdate_client.errors import ConnectionFailed, DeadlineExceeded, PostdateError, error_of
 from postdate_client.retry import Retry, asked_seconds, is_temporary
 from postdate_client.transport import HttpTransport, Transport
 from postdate_client.values import given, parsed, plain, text_of
@@ -90,7 +90,11 @@ class AsyncRequests:
             path = f"{path}?{urlencode(asked)}"
         waits = asked.get("wait_seconds")
         held_seconds = max(waits, 0) if isinstance(waits, int | float) else 0
-        return await self._sent(method, path, headers, content, repeatable, held_seconds)
+        try:
+            return await self._sent(method, path, headers, content, repeatable, held_seconds)
+        except PostdateError as error:
+            error.idempotency_key = idempotency_key
+            raise
 
     async def _sent(
         self,
@@ -128,6 +132,15 @@ class AsyncRequests:
             if self._clock() + pause >= ends_at:
                 raise DeadlineExceeded(f"{method} {path}: no time for another attempt") from failure
             await self._sleep(pause)
+
+    async def _batch(self, path: str, things: str, items: Sequence[object]) -> list[Any]:
+        """The results of a batch whose items have keys of their own. An error has the items in `sent`."""
+        try:
+            answer = await self.request("POST", path, {things: items}, repeatable=True)
+        except PostdateError as error:
+            error.sent = items
+            raise
+        return list(answer["results"])
 
     async def pages(
         self, path: str, things: str, *, query: Mapping[str, object] | None = None

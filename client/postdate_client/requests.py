@@ -6,13 +6,13 @@
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlencode
 
-from postdate_client.errors import ConnectionFailed, DeadlineExceeded, error_of
+from postdate_client.errors import ConnectionFailed, DeadlineExceeded, PostdateError, error_of
 from postdate_client.retry import Retry, asked_seconds, is_temporary
 from postdate_client.transport import HttpTransport, Transport
 from postdate_client.values import given, parsed, plain, text_of
@@ -89,7 +89,11 @@ class Requests:
             path = f"{path}?{urlencode(asked)}"
         waits = asked.get("wait_seconds")
         held_seconds = max(waits, 0) if isinstance(waits, int | float) else 0
-        return self._sent(method, path, headers, content, repeatable, held_seconds)
+        try:
+            return self._sent(method, path, headers, content, repeatable, held_seconds)
+        except PostdateError as error:
+            error.idempotency_key = idempotency_key
+            raise
 
     def _sent(
         self,
@@ -125,6 +129,15 @@ class Requests:
             if self._clock() + pause >= ends_at:
                 raise DeadlineExceeded(f"{method} {path}: no time for another attempt") from failure
             self._sleep(pause)
+
+    def _batch(self, path: str, things: str, items: Sequence[object]) -> list[Any]:
+        """The results of a batch whose items have keys of their own. An error has the items in `sent`."""
+        try:
+            answer = self.request("POST", path, {things: items}, repeatable=True)
+        except PostdateError as error:
+            error.sent = items
+            raise
+        return list(answer["results"])
 
     def pages(self, path: str, things: str, *, query: Mapping[str, object] | None = None) -> Iterator[Any]:
         """The items of a list, page after page."""

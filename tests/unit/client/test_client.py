@@ -32,6 +32,7 @@ from postdate_client import (
     InsufficientFunds,
     InvalidState,
     NotFound,
+    PostdateError,
     RateLimited,
     Retry,
     Unauthenticated,
@@ -172,6 +173,85 @@ class TestARegistration:
                 client.schedule_payment(**form, scheduled_time=datetime(2027, 1, 1))  # noqa: DTZ001
         assert json.loads(api.asked[0][3])["scheduled_time"] == "2027-01-01T00:00:00+00:00"
         assert len(api.asked) == 1
+
+
+TASK: Final = {"target": {"type": "sqs", "queue_url": "q"}, "delay_seconds": 1}
+KEYED: Final[dict[str, Any]] = {
+    "a payment": lambda client, **key: client.schedule_payment(**PAYMENT, **key),
+    "a task": lambda client, **key: client.register_task(**TASK, **key),
+    "a run now": lambda client, **key: client.trigger_task("task_1", **key),
+    "a backfill": lambda client, **key: client.backfill_task("task_1", from_="a", to="b", **key),
+    "a deposit": lambda client, **key: client.deposit("a", amount=5, **key),
+    "an adjustment": lambda client, **key: client.adjust("a", amount=-5, reason="r", **key),
+}
+BATCHES: Final[dict[str, Any]] = {
+    "payments": (lambda client, items: client.schedule_payments(items), PAYMENT),
+    "tasks": (lambda client, items: client.register_tasks(items), TASK),
+}
+UNSURE: Final = pytest.mark.parametrize(
+    ("failure", "settings"),
+    [
+        (LOST, {}),
+        (problem(503), {}),
+        (problem(503, Retry_After="50"), {"deadline_seconds": 9.0}),
+        (problem(422), {}),
+    ],
+)
+
+
+class TestAnErrorOfARegistration:
+    """The caller sends the request again with what the error tells."""
+
+    @UNSURE
+    @pytest.mark.parametrize("asked", KEYED)
+    def test_names_the_key_that_the_client_drew(
+        self, api: Api, asked: str, failure: Any, settings: dict[str, float]
+    ) -> None:
+        api.script = [failure]
+        with api.client(**settings) as client:
+            with pytest.raises(PostdateError) as raised:
+                KEYED[asked](client)
+            assert raised.value.idempotency_key is not None
+            with pytest.raises(PostdateError) as again:
+                KEYED[asked](client, idempotency_key=raised.value.idempotency_key)
+        assert set(api.keys) == {raised.value.idempotency_key} == {again.value.idempotency_key}
+
+    @UNSURE
+    @pytest.mark.parametrize("things", BATCHES)
+    def test_of_a_batch_has_the_items_with_their_keys(
+        self, api: Api, things: str, failure: Any, settings: dict[str, float]
+    ) -> None:
+        api.script = [failure]
+        sent, item = BATCHES[things]
+        with api.client(**settings) as client:
+            with pytest.raises(PostdateError) as raised:
+                sent(client, [item, {**item, "idempotency_key": "order-1"}])
+            api.script = [good({"results": []})]
+            sent(client, raised.value.sent)
+        assert raised.value.sent[1]["idempotency_key"] == "order-1"
+        assert {body for *_, body in api.asked} == {api.asked[0][3]}
+        assert json.loads(api.asked[0][3]) == {things: raised.value.sent}
+
+    def test_of_a_request_without_a_key_names_none(self, api: Api) -> None:
+        api.script = [problem(404)]
+        with api.client() as client, pytest.raises(NotFound) as raised:
+            client.payment("pay_1")
+        assert (raised.value.idempotency_key, raised.value.sent) == (None, ())
+
+    def test_is_the_same_under_asyncio(self, api: Api) -> None:
+        api.script = [problem(422)]
+
+        async def refused() -> tuple[str | None, Any]:
+            async with api.async_client() as client:
+                with pytest.raises(ValidationFailed) as one:
+                    await client.schedule_payment(**PAYMENT)
+                with pytest.raises(ValidationFailed) as batch:
+                    await client.schedule_payments([PAYMENT])
+            return one.value.idempotency_key, batch.value.sent
+
+        key, items = asyncio.run(refused())
+        assert key == api.keys[0]
+        assert json.loads(api.asked[1][3]) == {"payments": items}
 
 
 class TestAForm:
