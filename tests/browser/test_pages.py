@@ -1,5 +1,6 @@
 """The pages beside payments: tasks, runs, accounts, and the forms for what is new."""
 
+import json
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ from tests.e2e.conftest import RunningStack
 from tests.e2e.receiver import receiving
 
 DONE_WITHIN_MS: Final = 60_000
+MAY_BE_DONE: Final = "The first request may have been carried out."
 
 
 def sqs(stack: RunningStack) -> dict[str, Any]:
@@ -149,31 +151,73 @@ class TestAnAccount:
         expect(page.locator(".lead")).to_contain_text(f"{before + 123:,}")
 
 
+def payment_typed(console: Console, money: Money) -> Page:
+    """The form for a new payment with all its fields, not sent."""
+    page = console.open(at="new?kind=payment")
+    page.get_by_label("From account").fill(money.payer)
+    page.get_by_label("To account").fill(money.payee)
+    page.get_by_label("Amount").fill("77")
+    page.get_by_label("Instant (UTC)").fill(later(hours=1))
+    return page
+
+
+def losing_the_first_answer(page: Page) -> list[str]:
+    """The id of the first payment that is registered from now on. The page does not get its answer."""
+    lost: list[str] = []
+
+    def lose(route: Any) -> None:
+        if not lost:
+            lost.append(route.fetch().json()["payment_id"])
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/payments/schedule", lose)
+    return lost
+
+
 class TestNew:
     def test_a_payment_is_registered_once_however_often_it_is_sent(
         self, console: Console, money: Money
     ) -> None:
-        page = console.open(at="new?kind=payment")
-        page.get_by_label("From account").fill(money.payer)
-        page.get_by_label("To account").fill(money.payee)
-        page.get_by_label("Amount").fill("77")
-        page.get_by_label("Instant (UTC)").fill(later(hours=1))
-        lost: list[str] = []
-
-        def lose_the_answer(route: Any) -> None:
-            if not lost:
-                lost.append(route.fetch().json()["payment_id"])
-                route.abort()
-            else:
-                route.continue_()
-
-        page.route("**/payments/schedule", lose_the_answer)
+        page = payment_typed(console, money)
+        lost = losing_the_first_answer(page)
         page.get_by_role("button", name="Register").click()
         expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
         page.get_by_role("button", name="Register").click()
         expect(page.locator(".lead")).to_contain_text("PENDING")
         assert page.url.endswith(lost[0])
         console.complaints.clear()
+
+    def test_a_payment_that_is_typed_again_after_a_lost_answer_is_the_same(
+        self, console: Console, money: Money
+    ) -> None:
+        page = payment_typed(console, money)
+        lost = losing_the_first_answer(page)
+        page.get_by_role("button", name="Register").click()
+        expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
+        expect(page.get_by_text(MAY_BE_DONE)).to_have_count(0)
+        page.get_by_label("Amount").fill("78")
+        expect(page.get_by_text(MAY_BE_DONE)).to_be_visible()
+        page.get_by_label("Amount").fill("77")
+        expect(page.get_by_text(MAY_BE_DONE)).to_have_count(0)
+        page.get_by_role("button", name="Register").click()
+        expect(page.locator(".lead")).to_contain_text("PENDING")
+        assert page.url.endswith(lost[0])
+        console.complaints.clear()
+
+    @pytest.mark.parametrize(("refusal", "warnings"), [(503, 1), (422, 0)])
+    def test_another_payment_after_an_unclear_answer_comes_with_a_warning(
+        self, console: Console, money: Money, refusal: int, warnings: int
+    ) -> None:
+        page = payment_typed(console, money)
+        told = json.dumps({"code": "a_code", "detail": "A refusal."})
+        page.route("**/payments/schedule", lambda route: route.fulfill(status=refusal, body=told))
+        page.get_by_role("button", name="Register").click()
+        expect(page.get_by_role("alert")).to_contain_text("A refusal.")
+        page.get_by_label("Amount").fill("78")
+        expect(page.locator(".command").first).to_contain_text('"amount":78')
+        expect(page.get_by_text(MAY_BE_DONE)).to_have_count(warnings)
 
     def test_a_task_goes_where_it_is_told_to(self, console: Console) -> None:
         page = console.open(at="new?kind=task")
