@@ -136,16 +136,16 @@ function Asked({ label, danger, text, done, close, shows, ...given }) {
 // another request with a key of its own, and the same body keeps its key. What `request` knows, such as the version, is as
 // old as the values that the form began with.
 export function useForm({ caller, scope, fields, request, done, anew }) {
-  const opened = useRef(request);
+  const [opened] = useState(() => request);
   const [values, setValues] = useState(() => Object.fromEntries(fields.map((field) => [field.name, field.value || ""])));
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
   const [keys] = useState({});
   // The body whose answer was lost, and which may have done its work.
   const [lost, setLost] = useState();
-  const text = attempt(() => textOf(opened.current(values).body));
+  const text = attempt(() => textOf(opened(values).body));
   const idempotencyKey = (keys[anew && text] ??= crypto.randomUUID());
-  const made = () => ({ method: "POST", ...opened.current(values, idempotencyKey) });
+  const made = () => ({ method: "POST", ...opened(values, idempotencyKey) });
   const asked = attempt(made);
   const set = (name) => (value) => setValues((known) => ({ ...known, [name]: value }));
   async function submit(event) {

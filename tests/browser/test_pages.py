@@ -105,6 +105,17 @@ class TestAPlan:
         page.get_by_role("link", name=task_id).click()
         action(page, "Cancel task")
         expect(page.locator(".lead")).to_contain_text("CANCELLED")
+        for button in page.get_by_role("group", name="Actions").get_by_role("button").all():
+            expect(button).to_be_disabled()
+
+    def test_shows_that_a_backfill_has_a_key(self, console: Console) -> None:
+        """After a lost answer the same form starts no second backfill."""
+        page = console.open(at=f"tasks/{task(console.stack, cron='0 6 * * *')}")
+        page.get_by_role("button", name="Backfill").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("From (UTC)").fill(later(days=-2))
+        dialog.get_by_label("To (UTC)").fill(later(days=-1))
+        expect(dialog.locator(".command pre")).to_contain_text("Idempotency-Key: ")
 
     def test_whose_run_is_dead_is_found_by_state_and_retried(self, console: Console) -> None:
         with receiving() as receiver:
@@ -141,6 +152,16 @@ class TestAnAccount:
         expect(page.locator(".lead")).to_contain_text("FROZEN")
         action(page, "Unfreeze")
         expect(page.locator(".lead")).to_contain_text("ACTIVE")
+
+    def test_that_is_closed_keeps_its_limit(self, console: Console) -> None:
+        admin = console.stack.client(console.stack.admin_key)
+        name = f"browser-{time.time_ns()}"
+        admin.post("/api/v1/accounts", {"account_id": name}).expect(201)
+        page = console.open(console.stack.admin_key, f"accounts/{name}")
+        expect(page.get_by_role("button", name="Change limit")).to_be_enabled()
+        admin.post(f"/api/v1/accounts/{name}/close", None).expect(200)
+        expect(page.locator(".lead")).to_contain_text("CLOSED")
+        expect(page.get_by_role("button", name="Change limit")).to_be_disabled()
 
     def test_gets_a_deposit_once(self, console: Console, money: Money) -> None:
         page = console.open(console.stack.admin_key, f"accounts/{money.payee}")
