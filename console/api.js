@@ -104,9 +104,9 @@ export function python(call, { body, idempotencyKey }) {
     `client.${call}(`, ...Object.entries({ ...body, idempotency_key: idempotencyKey }).map(([name, value]) => `    ${name}=${text(value)},`), ")"].join("\n");
 }
 
-// Asks for `path` again and again while the tab is seen and `until(body)` is false. A failure doubles the pause.
-// Another `stamp` asks anew, and what was known is shown meanwhile. `whole` asks for the body each time: the version of some
-// items says nothing of their counts.
+// Asks for `path` again and again while the tab is seen and `until(body)` is false. A failure doubles the pause. If `every` is
+// 0, one answer is enough. Another `stamp` asks anew, and what was known is shown meanwhile. `whole` asks for the body each
+// time: the version of some items says nothing of their counts.
 export function usePoll(path, { method = "GET", query, body: sent, every = POLL_MS, until = () => false, stamp, whole = false } = {}) {
   const key = path && JSON.stringify([path, query, sent]);
   const [found, setFound] = useState({ key });
@@ -114,6 +114,7 @@ export function usePoll(path, { method = "GET", query, body: sent, every = POLL_
   useEffect(() => {
     if (!path) return undefined;
     let timer, ended = false, etag = null, body, failed = false, pause = every, asking = false;
+    const settled = () => body && !failed && (!every || until(body));
     async function ask() {
       clearTimeout(timer);
       if (asking || ended) return;
@@ -135,9 +136,9 @@ export function usePoll(path, { method = "GET", query, body: sent, every = POLL_
       } finally {
         asking = false;
       }
-      if (every && !document.hidden && !(body && until(body))) timer = setTimeout(ask, pause);
+      if (every && !document.hidden && !settled()) timer = setTimeout(ask, pause);
     }
-    const seen = () => (document.hidden ? clearTimeout(timer) : body && until(body) ? null : ask());
+    const seen = () => (document.hidden ? clearTimeout(timer) : settled() || ask());
     again.current = ask;
     document.addEventListener("visibilitychange", seen);
     ask();

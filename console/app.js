@@ -29,7 +29,6 @@ const PAGES = {
   new: { title: "New", list: New },
 };
 const WHOAMI = "whoami";
-const SEEN = Object.entries(PAGES).filter(([, { list }]) => list);
 const AGAIN_MS = 5_000;
 // Timers count no further.
 const TIMER_MS_MAX = 2 ** 31;
@@ -76,7 +75,7 @@ function Search() {
     <input id="search" name="id" type="search" placeholder="Open by id  ( / )" autocomplete="off" spellcheck="false" /></form>`;
 }
 
-const open = (caller) => SEEN.filter(([, { scope, op }]) => !scope || !lacks(caller, scope, op));
+const open = (caller) => Object.entries(PAGES).filter(([, { scope, op }]) => !scope || !lacks(caller, scope, op));
 const FIRST = "now";
 
 function Help({ close }) {

@@ -153,7 +153,7 @@ const DELIVERIES = [
 function SubscriptionActions({ subscription, path, caller, setMade, done }) {
   const { status } = subscription;
   const may = { caller, scope: "subscriptions:write", allowed: status !== "ENDED", refusal: `The subscription is ${status}.`, done };
-  const step = (label, op, name, rest) => html`<${Action} ...${may} label=${label} op=${op} request=${() => ({ path: `${path}/${name}` })} ...${rest} />`;
+  const step = (label, op, name, rest) => html`<${Action} ...${may} label=${label} op=${op} path="${path}/${name}" ...${rest} />`;
   return html`<${Actions}>
     ${step("Pause", "pauseSubscription", "pause", { allowed: status === "ACTIVE" })}
     ${step("Resume", "resumeSubscription", "resume", { allowed: status === "PAUSED", text: "Events of the pause follow." })}

@@ -159,7 +159,7 @@ function AccountActions({ account, path, caller, done }) {
       { name: "reason", label: "Reason", required: true },
     ]} request=${({ amount: digits, reason }, idempotencyKey) => ({
       path: `${path}/adjustments`, idempotencyKey, body: { amount: whole(digits), reason } })} />
-    <${Action} ...${may} op="changeAccount" label="Change limit" fields=${[
+    <${Action} ...${may} op="changeAccount" label="Change limit" allowed=${account.status !== "CLOSED"} fields=${[
       { name: "amount", label: "Greatest payment", required: true, ...DIGITS, value: String(account.limits.amount_max) },
     ]} request=${({ amount: digits }) => ({ method: "PATCH", path, body: { limits: { amount_max: whole(digits) } } })} />
     <${Action} ...${may} op="freezeAccount" label="Freeze" danger allowed=${account.status === "ACTIVE"} text="A frozen account neither pays nor is paid."

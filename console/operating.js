@@ -210,5 +210,5 @@ function HeldSteps({ row, caller }) {
   const path = `destinations/${row.id}`;
   return html`<span class="buttons">
     <${Action} ...${may} op="probeDestination" label="Probe" text="The next call is a probe." path="${path}/probe" />
-    <${Action} ...${may} op="resetDestination" label="Reset" allowed=${true} text="Failures are forgotten. Calls begin slowly." path="${path}/reset" /></span>`;
+    <${Action} ...${may} op="resetDestination" label="Reset" allowed text="Failures are forgotten. Calls begin slowly." path="${path}/reset" /></span>`;
 }

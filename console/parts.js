@@ -132,19 +132,22 @@ function Asked({ label, danger, text, done, close, shows, ...given }) {
   </dialog>`;
 }
 
-// The inputs of a request, the command that does the same, and why the key may not send it. With `anew`, other values
-// are another request.
+// The inputs of a request, the command that does the same, and why the key may not send it. With `anew`, another body is
+// another request with a key of its own, and the same body keeps its key. What `request` knows, such as the version, is as
+// old as the values that the form began with.
 export function useForm({ caller, scope, fields, request, done, anew }) {
+  const [opened] = useState(() => request);
   const [values, setValues] = useState(() => Object.fromEntries(fields.map((field) => [field.name, field.value || ""])));
   const [problem, setProblem] = useState(null);
   const [busy, setBusy] = useState(false);
-  const [idempotencyKey, setIdempotencyKey] = useState(() => crypto.randomUUID());
-  const made = () => ({ method: "POST", ...request(values, idempotencyKey) });
+  const [keys] = useState({});
+  // The body whose answer was lost, and which may have done its work.
+  const [lost, setLost] = useState();
+  const text = attempt(() => textOf(opened(values).body));
+  const idempotencyKey = (keys[anew && text] ??= crypto.randomUUID());
+  const made = () => ({ method: "POST", ...opened(values, idempotencyKey) });
   const asked = attempt(made);
-  const set = (name) => (value) => {
-    setValues((known) => ({ ...known, [name]: value }));
-    if (anew) setIdempotencyKey(crypto.randomUUID());
-  };
+  const set = (name) => (value) => setValues((known) => ({ ...known, [name]: value }));
   async function submit(event) {
     event.preventDefault();
     setBusy(true);
@@ -154,6 +157,7 @@ export function useForm({ caller, scope, fields, request, done, anew }) {
       done((await send(method, path, given)).body);
     } catch (error) {
       setProblem(error.errors ? error : { message: error.message, errors: [] });
+      if (asked && !(error.status && error.status < 500)) setLost(lost ?? text);
     } finally {
       setBusy(false);
     }
@@ -162,7 +166,8 @@ export function useForm({ caller, scope, fields, request, done, anew }) {
     values, busy, submit, asked,
     why: beyond(caller, scope, asked?.body),
     inputs: html`${fields.map((field) => html`<${Field} ...${field} value=${values[field.name]} set=${set(field.name)} />`)}
-      ${problem && html`<${Trouble} problem=${problem} />`}`,
+      ${problem && html`<${Trouble} problem=${problem} />`}
+      ${lost && lost !== text && html`<p class="trouble" role="status">The first request may have been carried out.</p>`}`,
     command: asked && html`<${Command} text=${curl(asked.method, asked.path, asked)} />`,
   };
 }

@@ -74,22 +74,22 @@ function OnceActions({ task, path, caller, done }) {
 }
 
 function PlanActions({ task, path, caller, done }) {
-  const may = { caller, scope: "tasks:write", refusal: `The task is ${task.status}.`, done };
+  const may = { caller, scope: "tasks:write", allowed: task.status !== "CANCELLED", refusal: `The task is ${task.status}.`, done };
   return html`<${Actions}>
-    <${Action} ...${may} op="triggerTask" label="Run now" allowed=${task.status !== "CANCELLED"} text="The plan stays as it is."
+    <${Action} ...${may} op="triggerTask" label="Run now" text="The plan stays as it is."
       request=${(_, idempotencyKey) => ({ path: `${path}/trigger`, idempotencyKey })} />
     <${Action} ...${may} op="pauseTask" label="Pause" allowed=${task.status === "ACTIVE"} fields=${[{ name: "reason", label: "Reason" }]}
       request=${({ reason }) => ({ path: `${path}/pause`, body: reason ? { reason } : {} })} />
     <${Action} ...${may} op="resumeTask" label="Resume" allowed=${task.status === "PAUSED"} path="${path}/resume" />
-    <${Action} ...${may} op="changeTask" label="Change cron" allowed=${task.status !== "CANCELLED"} fields=${[
+    <${Action} ...${may} op="changeTask" label="Change cron" fields=${[
       { ...CRON, value: task.cron },
       { ...ZONE, value: task.timezone },
     ]} shows=${(given) => html`<${Previewed} ...${given} />`} request=${(body) => ({ method: "PATCH", path, version: task.version, body })} />
     <${Action} ...${may} op="backfillTask" label="Backfill" text="Starts one run for each planned instant of a past interval." done=${({ operation_id: id }) => go("operations", id)} fields=${[
       instantAsked("from", "From"),
       instantAsked("to", "To"),
-    ]} request=${({ from, to }) => ({ path: `${path}/backfill`, body: { from: instantOf(from), to: instantOf(to) } })} />
-    <${Action} ...${may} op="cancelTask" label="Cancel task" danger allowed=${task.status !== "CANCELLED"} text="No attempt of any run begins any more. Waiting runs end as CANCELLED. An attempt that has begun finishes."
+    ]} request=${({ from, to }, idempotencyKey) => ({ path: `${path}/backfill`, idempotencyKey, body: { from: instantOf(from), to: instantOf(to) } })} />
+    <${Action} ...${may} op="cancelTask" label="Cancel task" danger text="No attempt of any run begins any more. Waiting runs end as CANCELLED. An attempt that has begun finishes."
       request=${() => ({ method: "DELETE", path, version: task.version })} />
   </${Actions}>`;
 }

@@ -32,9 +32,8 @@ class AsyncPayments(AsyncRequests):
 
     async def schedule_payments(self, payments: Sequence[BatchPaymentForm]) -> list[PaymentResult]:
         """Schedules up to 100 payments. Each is scheduled or refused by itself, and has a key of its own."""
-        body = {"payments": [keyed(each) for each in payments]}
-        answer = await self.request("POST", f"{_LIST}/schedule/batch", body, repeatable=True)
-        return list(answer["results"])
+        items = [keyed(each) for each in payments]
+        return await self._batch(f"{_LIST}/schedule/batch", "payments", items)
 
     async def payment(self, payment_id: str) -> Payment:
         answer: Payment = await self.request("GET", path_of("payments", payment_id))

@@ -42,9 +42,8 @@ class AsyncTasks(AsyncRequests):
 
     async def register_tasks(self, tasks: Sequence[BatchTaskForm]) -> list[TaskResult]:
         """Registers up to 100 tasks. Each is registered or refused by itself, and has a key of its own."""
-        body = {"tasks": [keyed(each) for each in tasks]}
-        answer = await self.request("POST", f"{_LIST}/batch", body, repeatable=True)
-        return list(answer["results"])
+        items = [keyed(each) for each in tasks]
+        return await self._batch(f"{_LIST}/batch", "tasks", items)
 
     async def task(self, task_id: str) -> AnyTaskWithPayload:
         answer: AnyTaskWithPayload = await self.request("GET", path_of("tasks", task_id))

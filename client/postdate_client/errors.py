@@ -15,20 +15,30 @@ PostdateError
 └── DeadlineExceeded      the time for the request and its retries is over
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, cast
 
 
 class PostdateError(Exception):
-    """Any failure of a request."""
+    """Any failure of a request.
+
+    `idempotency_key` is the key that the request carried, the one given or the one that the client drew; None if it
+    carried none. `sent` has the items of a batch of payments or tasks, each with its key. Send the request again with
+    that key, or the batch with those items: nothing that was carried out is done twice.
+    """
+
+    idempotency_key: str | None = None
+    sent: Sequence[Any] = ()
 
 
 class ConnectionFailed(PostdateError):
-    """No answer came. The API may have carried out the request: send it again with the same idempotency key."""
+    """No answer came. The API may have carried out the request: send it again with its `idempotency_key`, or the items
+    of a batch as `sent`."""
 
 
 class DeadlineExceeded(PostdateError):
-    """The time for a request with its retries, or for an awaited state, is over."""
+    """The time for a request with its retries, or for an awaited state, is over. The API may have carried out the
+    request, as after ConnectionFailed."""
 
 
 class ApiError(PostdateError):

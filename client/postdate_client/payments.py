@@ -33,9 +33,8 @@ class Payments(Requests):
 
     def schedule_payments(self, payments: Sequence[BatchPaymentForm]) -> list[PaymentResult]:
         """Schedules up to 100 payments. Each is scheduled or refused by itself, and has a key of its own."""
-        body = {"payments": [keyed(each) for each in payments]}
-        answer = self.request("POST", f"{_LIST}/schedule/batch", body, repeatable=True)
-        return list(answer["results"])
+        items = [keyed(each) for each in payments]
+        return self._batch(f"{_LIST}/schedule/batch", "payments", items)
 
     def payment(self, payment_id: str) -> Payment:
         answer: Payment = self.request("GET", path_of("payments", payment_id))

@@ -6,13 +6,13 @@
 import json
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import urlencode
 
-from postdate_client.errors import ConnectionFailed, DeadlineExceeded, error_of
+from postdate_client.errors import ConnectionFailed, DeadlineExceeded, PostdateError, error_of
 from postdate_client.retry import Retry, asked_seconds, is_temporary
 from postdate_client.transport import HttpTransport, Transport
 from postdate_client.values import given, parsed, plain, text_of
@@ -71,7 +71,8 @@ class Requests:
         text.
 
         The request is sent again after a temporary failure if that changes nothing: a GET, a request with an
-        idempotency key, or one that the caller says is `repeatable`.
+        idempotency key, or one that the caller says is `repeatable`. The `wait_seconds` of a query, for which the API
+        holds the request, come on top of the client's timeout and deadline.
         """
         repeatable = repeatable or method == "GET" or idempotency_key is not None
         headers = dict(self._headers)
@@ -86,21 +87,32 @@ class Requests:
         asked = {name: text_of(value) for name, value in given(query or {}).items()}
         if asked:
             path = f"{path}?{urlencode(asked)}"
-        return self._sent(method, path, headers, content, repeatable)
+        waits = asked.get("wait_seconds")
+        held_seconds = max(waits, 0) if isinstance(waits, int | float) else 0
+        try:
+            return self._sent(method, path, headers, content, repeatable, held_seconds)
+        except PostdateError as error:
+            error.idempotency_key = idempotency_key
+            raise
 
     def _sent(
-        self, method: str, path: str, headers: Mapping[str, str], content: bytes | None, repeatable: bool
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        content: bytes | None,
+        repeatable: bool,
+        held_seconds: float,
     ) -> Any:
-        ends_at, attempt = self._clock() + self._deadline, 0
+        timeout = self._timeout + held_seconds
+        ends_at, attempt = self._clock() + self._deadline + held_seconds, 0
         while True:
             attempt += 1
             left = ends_at - self._clock()
             failure: Exception
             asked: float | None = None
             try:
-                answer = self._transport.send(
-                    method, path, headers, content, min(self._timeout, max(left, 0.001))
-                )
+                answer = self._transport.send(method, path, headers, content, min(timeout, max(left, 0.001)))
             except ConnectionFailed as error:
                 failure = error
             else:
@@ -117,6 +129,15 @@ class Requests:
             if self._clock() + pause >= ends_at:
                 raise DeadlineExceeded(f"{method} {path}: no time for another attempt") from failure
             self._sleep(pause)
+
+    def _batch(self, path: str, things: str, items: Sequence[object]) -> list[Any]:
+        """The results of a batch whose items have keys of their own. An error has the items in `sent`."""
+        try:
+            answer = self.request("POST", path, {things: items}, repeatable=True)
+        except PostdateError as error:
+            error.sent = items
+            raise
+        return list(answer["results"])
 
     def pages(self, path: str, things: str, *, query: Mapping[str, object] | None = None) -> Iterator[Any]:
         """The items of a list, page after page."""

@@ -4,10 +4,13 @@ import base64
 import binascii
 import hashlib
 import hmac
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 TOLERANCE_SECONDS: Final = 300
+_KEY_BYTES_MIN: Final = 24
+_DIGITS: Final = re.compile("[0-9]{1,20}")
 
 
 class NotSigned(Exception):
@@ -15,12 +18,14 @@ class NotSigned(Exception):
 
 
 def verify(secrets: Sequence[str], headers: Mapping[str, str], body: bytes, *, now: float) -> None:
-    """Raises NotSigned. The names of `headers` are in lower case; `now` is in seconds since 1970."""
+    """Raises NotSigned, and ValueError for a secret that is too short. The names of `headers` are in lower case; `now`
+    is in seconds since 1970."""
+    keys = [_key(secret) for secret in secrets]
     id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
-    if not (timestamp.isascii() and timestamp.isdigit()) or abs(now - int(timestamp)) > TOLERANCE_SECONDS:
+    if not _DIGITS.fullmatch(timestamp) or abs(now - int(timestamp)) > TOLERANCE_SECONDS:
         raise NotSigned("the timestamp is missing or too far away")
     signed = f"{id}.{timestamp}.".encode() + body
-    expected = [hmac.digest(_key(secret), signed, hashlib.sha256) for secret in secrets]
+    expected = [hmac.digest(key, signed, hashlib.sha256) for key in keys]
     for part in headers.get("webhook-signature", "").split(" "):
         version, _, signature = part.partition(",")
         given = _decoded(signature)
@@ -31,7 +36,11 @@ def verify(secrets: Sequence[str], headers: Mapping[str, str], body: bytes, *, n
 
 def _key(secret: str) -> bytes:
     encoded = secret.removeprefix("whsec_")
-    return base64.b64decode(encoded + "=" * (-len(encoded) % 4))
+    key = base64.b64decode(encoded + "=" * (-len(encoded) % 4))
+    # With an empty secret anybody could sign.
+    if len(key) < _KEY_BYTES_MIN:
+        raise ValueError(f"a signing secret is whsec_ and base64 of at least {_KEY_BYTES_MIN} bytes")
+    return key
 
 
 def _decoded(signature: str) -> bytes:

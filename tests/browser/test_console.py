@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NARROW, WIDE, Console, Money, action, until
 from tests.e2e.conftest import RunningStack
@@ -142,6 +142,22 @@ class TestAPayment:
         expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("version")
         console.complaints.clear()
 
+    def test_a_change_that_the_page_shows_behind_an_open_form_is_not_overwritten(
+        self, console: Console, money: Money
+    ) -> None:
+        """The form began with the value before the change, so the version before the change goes with it."""
+        payment = money.pay(delay_seconds=600)
+        page = console.open(at=f"payments/{payment}")
+        page.get_by_role("button", name="Change amount").click()
+        page.get_by_label("Amount", exact=True).fill("300")
+        money.stack.client().patch(f"/api/v1/payments/{payment}", {"amount": 31_337}).expect(200)
+        expect(page.locator("main .facts")).to_contain_text("31,337")
+        dialog = page.get_by_role("dialog")
+        expect(dialog.locator(".command pre")).to_contain_text('If-Match: "1"')
+        dialog.get_by_role("button", name="Change amount").click()
+        expect(dialog.get_by_role("alert")).to_contain_text("version")
+        assert money.stack.client().get(f"/api/v1/payments/{payment}").expect(200)["amount"] == 31_337
+
     def test_large_amounts_are_shown_to_the_last_digit(self, console: Console) -> None:
         page = console.open(at="payments")
         assert (
@@ -225,6 +241,18 @@ class TestALists:
         expect(page.get_by_label("Account")).to_have_value("not yet sent")
 
 
+def hidden(page: Page, *, is_so: bool) -> None:
+    """Hides the tab, or shows it again, as far as the page can tell."""
+    page.evaluate(
+        """(is) => {
+          if (is) Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
+          else delete document.hidden;
+          document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        is_so,
+    )
+
+
 class TestPolling:
     def test_asks_with_the_etag_and_rests_while_the_tab_is_hidden(
         self, console: Console, money: Money
@@ -246,19 +274,48 @@ class TestPolling:
         until(page, lambda: len(answered) >= 2)
         assert answered[:2] == [200, 304]
         assert asked[:2] == [None, '"1"']
-        page.evaluate("""() => {
-          Object.defineProperty(document, "hidden", { configurable: true, get: () => true });
-          document.dispatchEvent(new Event("visibilitychange"));
-        }""")
+        hidden(page, is_so=True)
         until(page, lambda: len(answered) == len(asked))
         before = len(asked)
         page.wait_for_timeout(2_500)
         assert len(asked) == before
-        page.evaluate("""() => {
-          delete document.hidden;
-          document.dispatchEvent(new Event("visibilitychange"));
-        }""")
+        hidden(page, is_so=False)
         until(page, lambda: len(asked) > before)
+
+    def test_what_is_asked_for_once_is_not_asked_for_again_when_the_tab_is_seen(
+        self, console: Console, money: Money
+    ) -> None:
+        """Each look hides dead letters from others for a moment, and each audit reads every account."""
+        payment = money.pay(delay_seconds=600)
+        asked: list[str] = []
+        answered: list[int] = []
+        of_it = f"/api/v1/payments/{payment}"
+        page = console.page
+        page.on("request", lambda sent: asked.append(sent.url.partition(of_it)[2]))
+        page.on("response", lambda got: answered.append(got.status) if got.url.endswith(of_it) else None)
+        console.open(at=f"payments/{payment}")
+        expect(page.locator(".timeline li").first).to_be_visible()
+        expect(page.get_by_text("None yet.")).to_be_visible()
+        hidden(page, is_so=True)
+        hidden(page, is_so=False)
+        before = len(answered)
+        until(page, lambda: len(answered) > before + 1)
+        assert (asked.count("/events"), asked.count("/executions")) == (1, 1)
+
+    def test_what_failed_is_asked_for_again_when_the_tab_is_seen(
+        self, console: Console, money: Money
+    ) -> None:
+        payment = money.pay(delay_seconds=600)
+        page = console.page
+        page.route("**/executions", lambda route: route.abort())
+        console.open(at=f"payments/{payment}")
+        expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
+        page.unroute("**/executions")
+        hidden(page, is_so=True)
+        hidden(page, is_so=False)
+        expect(page.get_by_role("alert")).to_have_count(0)
+        expect(page.get_by_text("None yet.")).to_be_visible()
+        console.complaints.clear()
 
     def test_ends_with_the_payment(self, console: Console, money: Money) -> None:
         payment = money.pay(delay_seconds=600)

@@ -1,5 +1,6 @@
 """The pages beside payments: tasks, runs, accounts, and the forms for what is new."""
 
+import json
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -13,6 +14,7 @@ from tests.e2e.conftest import RunningStack
 from tests.e2e.receiver import receiving
 
 DONE_WITHIN_MS: Final = 60_000
+MAY_BE_DONE: Final = "The first request may have been carried out."
 
 
 def sqs(stack: RunningStack) -> dict[str, Any]:
@@ -103,6 +105,17 @@ class TestAPlan:
         page.get_by_role("link", name=task_id).click()
         action(page, "Cancel task")
         expect(page.locator(".lead")).to_contain_text("CANCELLED")
+        for button in page.get_by_role("group", name="Actions").get_by_role("button").all():
+            expect(button).to_be_disabled()
+
+    def test_shows_that_a_backfill_has_a_key(self, console: Console) -> None:
+        """After a lost answer the same form starts no second backfill."""
+        page = console.open(at=f"tasks/{task(console.stack, cron='0 6 * * *')}")
+        page.get_by_role("button", name="Backfill").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("From (UTC)").fill(later(days=-2))
+        dialog.get_by_label("To (UTC)").fill(later(days=-1))
+        expect(dialog.locator(".command pre")).to_contain_text("Idempotency-Key: ")
 
     def test_whose_run_is_dead_is_found_by_state_and_retried(self, console: Console) -> None:
         with receiving() as receiver:
@@ -140,6 +153,16 @@ class TestAnAccount:
         action(page, "Unfreeze")
         expect(page.locator(".lead")).to_contain_text("ACTIVE")
 
+    def test_that_is_closed_keeps_its_limit(self, console: Console) -> None:
+        admin = console.stack.client(console.stack.admin_key)
+        name = f"browser-{time.time_ns()}"
+        admin.post("/api/v1/accounts", {"account_id": name}).expect(201)
+        page = console.open(console.stack.admin_key, f"accounts/{name}")
+        expect(page.get_by_role("button", name="Change limit")).to_be_enabled()
+        admin.post(f"/api/v1/accounts/{name}/close", None).expect(200)
+        expect(page.locator(".lead")).to_contain_text("CLOSED")
+        expect(page.get_by_role("button", name="Change limit")).to_be_disabled()
+
     def test_gets_a_deposit_once(self, console: Console, money: Money) -> None:
         page = console.open(console.stack.admin_key, f"accounts/{money.payee}")
         before = console.stack.client().get(f"/api/v1/accounts/{money.payee}").expect(200)["balance"]
@@ -149,31 +172,73 @@ class TestAnAccount:
         expect(page.locator(".lead")).to_contain_text(f"{before + 123:,}")
 
 
+def payment_typed(console: Console, money: Money) -> Page:
+    """The form for a new payment with all its fields, not sent."""
+    page = console.open(at="new?kind=payment")
+    page.get_by_label("From account").fill(money.payer)
+    page.get_by_label("To account").fill(money.payee)
+    page.get_by_label("Amount").fill("77")
+    page.get_by_label("Instant (UTC)").fill(later(hours=1))
+    return page
+
+
+def losing_the_first_answer(page: Page) -> list[str]:
+    """The id of the first payment that is registered from now on. The page does not get its answer."""
+    lost: list[str] = []
+
+    def lose(route: Any) -> None:
+        if not lost:
+            lost.append(route.fetch().json()["payment_id"])
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/payments/schedule", lose)
+    return lost
+
+
 class TestNew:
     def test_a_payment_is_registered_once_however_often_it_is_sent(
         self, console: Console, money: Money
     ) -> None:
-        page = console.open(at="new?kind=payment")
-        page.get_by_label("From account").fill(money.payer)
-        page.get_by_label("To account").fill(money.payee)
-        page.get_by_label("Amount").fill("77")
-        page.get_by_label("Instant (UTC)").fill(later(hours=1))
-        lost: list[str] = []
-
-        def lose_the_answer(route: Any) -> None:
-            if not lost:
-                lost.append(route.fetch().json()["payment_id"])
-                route.abort()
-            else:
-                route.continue_()
-
-        page.route("**/payments/schedule", lose_the_answer)
+        page = payment_typed(console, money)
+        lost = losing_the_first_answer(page)
         page.get_by_role("button", name="Register").click()
         expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
         page.get_by_role("button", name="Register").click()
         expect(page.locator(".lead")).to_contain_text("PENDING")
         assert page.url.endswith(lost[0])
         console.complaints.clear()
+
+    def test_a_payment_that_is_typed_again_after_a_lost_answer_is_the_same(
+        self, console: Console, money: Money
+    ) -> None:
+        page = payment_typed(console, money)
+        lost = losing_the_first_answer(page)
+        page.get_by_role("button", name="Register").click()
+        expect(page.get_by_role("alert")).to_contain_text("cannot be reached")
+        expect(page.get_by_text(MAY_BE_DONE)).to_have_count(0)
+        page.get_by_label("Amount").fill("78")
+        expect(page.get_by_text(MAY_BE_DONE)).to_be_visible()
+        page.get_by_label("Amount").fill("77")
+        expect(page.get_by_text(MAY_BE_DONE)).to_have_count(0)
+        page.get_by_role("button", name="Register").click()
+        expect(page.locator(".lead")).to_contain_text("PENDING")
+        assert page.url.endswith(lost[0])
+        console.complaints.clear()
+
+    @pytest.mark.parametrize(("refusal", "warnings"), [(503, 1), (422, 0)])
+    def test_another_payment_after_an_unclear_answer_comes_with_a_warning(
+        self, console: Console, money: Money, refusal: int, warnings: int
+    ) -> None:
+        page = payment_typed(console, money)
+        told = json.dumps({"code": "a_code", "detail": "A refusal."})
+        page.route("**/payments/schedule", lambda route: route.fulfill(status=refusal, body=told))
+        page.get_by_role("button", name="Register").click()
+        expect(page.get_by_role("alert")).to_contain_text("A refusal.")
+        page.get_by_label("Amount").fill("78")
+        expect(page.locator(".command").first).to_contain_text('"amount":78')
+        expect(page.get_by_text(MAY_BE_DONE)).to_have_count(warnings)
 
     def test_a_task_goes_where_it_is_told_to(self, console: Console) -> None:
         page = console.open(at="new?kind=task")

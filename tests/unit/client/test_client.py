@@ -3,6 +3,7 @@
 import ast
 import asyncio
 import base64
+import hmac
 import itertools
 import json
 import subprocess
@@ -31,6 +32,7 @@ from postdate_client import (
     InsufficientFunds,
     InvalidState,
     NotFound,
+    PostdateError,
     RateLimited,
     Retry,
     Unauthenticated,
@@ -39,6 +41,7 @@ from postdate_client import (
     webhooks,
 )
 from postdate_client.retry import asked_seconds
+from postdate_client.transport import Answer
 
 FOLDER: Final = Path("client")
 PAYMENT: Final = {"from_account_id": "a", "to_account_id": "b", "amount": 5, "delay_seconds": 9}
@@ -170,6 +173,85 @@ class TestARegistration:
                 client.schedule_payment(**form, scheduled_time=datetime(2027, 1, 1))  # noqa: DTZ001
         assert json.loads(api.asked[0][3])["scheduled_time"] == "2027-01-01T00:00:00+00:00"
         assert len(api.asked) == 1
+
+
+TASK: Final = {"target": {"type": "sqs", "queue_url": "q"}, "delay_seconds": 1}
+KEYED: Final[dict[str, Any]] = {
+    "a payment": lambda client, **key: client.schedule_payment(**PAYMENT, **key),
+    "a task": lambda client, **key: client.register_task(**TASK, **key),
+    "a run now": lambda client, **key: client.trigger_task("task_1", **key),
+    "a backfill": lambda client, **key: client.backfill_task("task_1", from_="a", to="b", **key),
+    "a deposit": lambda client, **key: client.deposit("a", amount=5, **key),
+    "an adjustment": lambda client, **key: client.adjust("a", amount=-5, reason="r", **key),
+}
+BATCHES: Final[dict[str, Any]] = {
+    "payments": (lambda client, items: client.schedule_payments(items), PAYMENT),
+    "tasks": (lambda client, items: client.register_tasks(items), TASK),
+}
+UNSURE: Final = pytest.mark.parametrize(
+    ("failure", "settings"),
+    [
+        (LOST, {}),
+        (problem(503), {}),
+        (problem(503, Retry_After="50"), {"deadline_seconds": 9.0}),
+        (problem(422), {}),
+    ],
+)
+
+
+class TestAnErrorOfARegistration:
+    """The caller sends the request again with what the error tells."""
+
+    @UNSURE
+    @pytest.mark.parametrize("asked", KEYED)
+    def test_names_the_key_that_the_client_drew(
+        self, api: Api, asked: str, failure: Any, settings: dict[str, float]
+    ) -> None:
+        api.script = [failure]
+        with api.client(**settings) as client:
+            with pytest.raises(PostdateError) as raised:
+                KEYED[asked](client)
+            assert raised.value.idempotency_key is not None
+            with pytest.raises(PostdateError) as again:
+                KEYED[asked](client, idempotency_key=raised.value.idempotency_key)
+        assert set(api.keys) == {raised.value.idempotency_key} == {again.value.idempotency_key}
+
+    @UNSURE
+    @pytest.mark.parametrize("things", BATCHES)
+    def test_of_a_batch_has_the_items_with_their_keys(
+        self, api: Api, things: str, failure: Any, settings: dict[str, float]
+    ) -> None:
+        api.script = [failure]
+        sent, item = BATCHES[things]
+        with api.client(**settings) as client:
+            with pytest.raises(PostdateError) as raised:
+                sent(client, [item, {**item, "idempotency_key": "order-1"}])
+            api.script = [good({"results": []})]
+            sent(client, raised.value.sent)
+        assert raised.value.sent[1]["idempotency_key"] == "order-1"
+        assert {body for *_, body in api.asked} == {api.asked[0][3]}
+        assert json.loads(api.asked[0][3]) == {things: raised.value.sent}
+
+    def test_of_a_request_without_a_key_names_none(self, api: Api) -> None:
+        api.script = [problem(404)]
+        with api.client() as client, pytest.raises(NotFound) as raised:
+            client.payment("pay_1")
+        assert (raised.value.idempotency_key, raised.value.sent) == (None, ())
+
+    def test_is_the_same_under_asyncio(self, api: Api) -> None:
+        api.script = [problem(422)]
+
+        async def refused() -> tuple[str | None, Any]:
+            async with api.async_client() as client:
+                with pytest.raises(ValidationFailed) as one:
+                    await client.schedule_payment(**PAYMENT)
+                with pytest.raises(ValidationFailed) as batch:
+                    await client.schedule_payments([PAYMENT])
+            return one.value.idempotency_key, batch.value.sent
+
+        key, items = asyncio.run(refused())
+        assert key == api.keys[0]
+        assert json.loads(api.asked[1][3]) == {"payments": items}
 
 
 class TestAForm:
@@ -338,6 +420,27 @@ def of_feed(*names: str, follow: str | None) -> tuple[int, dict[str, str], Any]:
     )
 
 
+@dataclass
+class Holding:
+    """A transport whose API holds each request for its `wait_seconds`, by the clock of `Api`, and has no event."""
+
+    api: Api
+    holds_seconds: float = 18.0
+    timeouts: list[float] = field(default_factory=list)
+
+    def send(self, method: str, path: str, headers: Any, body: bytes | None, timeout: float) -> Answer:
+        assert len(self.timeouts) < 10
+        self.timeouts.append(timeout)
+        self.api.now += min(self.holds_seconds, timeout)
+        if timeout < self.holds_seconds:
+            raise ConnectionFailed(f"{method} {path}: timed out")
+        _, _, page = of_feed(*(["last"] if len(self.timeouts) > 2 else []), follow="c1")
+        return Answer(status=200, headers={}, body=json.dumps(page).encode())
+
+    def close(self) -> None:
+        pass
+
+
 class TestFollowing:
     def test_goes_on_after_each_page_and_waits_for_the_next_event(self, api: Api) -> None:
         api.script = [
@@ -371,6 +474,25 @@ class TestFollowing:
         assert [each.event["event_id"] for each in found] == ["a", "b"]
         assert all("cursor=c1" in path for _, path, *_ in api.asked[1:])
         assert 20.0 in api.slept
+
+    @pytest.mark.parametrize("settings", [{}, {"timeout_seconds": 1.0, "deadline_seconds": 2.0}])
+    def test_waits_as_long_as_the_api_holds_a_quiet_request(self, settings: dict[str, float]) -> None:
+        """A request that the client gives up loses the event that comes meanwhile until the follower asks again."""
+        api = Api(url="http://127.0.0.1:9")
+        held = Holding(api)
+        with api.client(transport=held, **settings) as client:
+            assert next(client.events.follow()).event["event_id"] == "last"
+            assert [each["event_id"] for each in client.events.list(wait_seconds=20)] == ["last"]
+        assert (len(held.timeouts), api.slept) == (4, [])
+        assert min(held.timeouts) >= 20
+
+    def test_no_other_request_waits_longer_than_the_timeout(self) -> None:
+        api = Api(url="http://127.0.0.1:9")
+        held = Holding(api, holds_seconds=0)
+        with api.client(transport=held, timeout_seconds=3.0) as client:
+            client.payment("pay_1")
+            client.request("GET", "/api/v1/events", query={"wait_seconds": None})
+        assert held.timeouts == [3, 3]
 
     def test_ends_with_a_refusal(self, api: Api) -> None:
         api.script = [problem(403, "forbidden")]
@@ -568,4 +690,30 @@ class TestAWebhook:
         headers = self.headers()
         del headers[missing]
         with pytest.raises(webhooks.Refused, match="missing"):
+            self.verify('{"n": 1}', headers)
+
+    @pytest.mark.parametrize(
+        "secret",
+        ["", "whsec_", "whsec_" + base64.b64encode(b"s" * 23).decode(), "whsec_\u00e9", "whsec_=no="],
+    )
+    def test_is_judged_by_no_secret_that_others_could_guess(self, secret: str) -> None:
+        """Anybody can sign with an empty key."""
+        at = str(int(self.AT.timestamp()))
+        forged = hmac.digest(b"", f'run_1.{at}.{{"n": 1}}'.encode(), "sha256")
+        headers = self.headers() | {"Webhook-Signature": f"v1,{base64.b64encode(forged).decode()}"}
+        for secrets in (secret, [SECRET, secret]):
+            with pytest.raises(
+                ValueError, match=r"^a signing secret is whsec_ and base64 of at least 24 bytes$"
+            ):
+                self.verify('{"n": 1}', headers, secrets)
+
+    def test_is_known_by_the_shortest_secret_that_is_taken(self) -> None:
+        shortest = "whsec_" + base64.b64encode(b"s" * 24).decode()
+        assert self.verify('{"n": 1}', self.headers(secret=shortest), shortest) == "run_1"
+
+    @pytest.mark.parametrize("digits", [21, 5_000])
+    def test_with_a_timestamp_of_too_many_digits_is_refused(self, digits: int) -> None:
+        """Python reads no number of more than 4,300 digits, and compares no float with one of 400."""
+        headers = self.headers() | {"Webhook-Timestamp": "1" * digits}
+        with pytest.raises(webhooks.Refused, match="not a number"):
             self.verify('{"n": 1}', headers)

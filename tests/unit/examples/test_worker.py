@@ -258,3 +258,14 @@ def test_of_two_who_work_at_once_one_leaves_its_work(deliver: Any, worker: Worke
 
 def test_another_path_is_none(deliver: Any) -> None:
     assert deliver("/elsewhere").http_status == 404
+
+
+@pytest.mark.parametrize("secret", ["", "whsec_", "whsec_c2hvcnQ="])
+def test_a_secret_that_is_too_short_is_an_error_of_the_receiver(secret: str) -> None:
+    with pytest.raises(ValueError, match="24 bytes"):
+        verify((OURS, secret), signed(OURS), b'{"n":1}', now=time.time())
+
+
+def test_a_timestamp_of_thousands_of_digits_is_not_signed() -> None:
+    with pytest.raises(NotSigned):
+        verify((OURS,), signed(OURS) | {"webhook-timestamp": "9" * 5_000}, b'{"n":1}', now=time.time())
