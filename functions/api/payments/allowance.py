@@ -3,8 +3,8 @@
 The sum is counted in the key's row before a payment is registered, by one conditional write, so that requests side by
 side never exceed it together. A payment that is refused, or that an earlier request with its Idempotency-Key has
 registered, is given back afterwards. When it is not known whether a payment was written, and after a crash between the
-two, it stays counted: the sum may be too high until the day ends, and never too low. Keys without these limits cost
-nothing.
+two, it stays counted: the sum may be too high until the day ends, and never too low. The SDK repeats a write whose
+answer was lost, so one request may be counted once for each of its tries. Keys without these limits cost nothing.
 """
 
 from collections.abc import Callable, Sequence
