@@ -6,6 +6,7 @@ from infra.functions.factory import Factory
 from infra.rights import (
     BATCH_GET,
     DELETE,
+    DEPTH,
     DESCRIBE,
     GET,
     GET_OBJECT,
@@ -61,7 +62,7 @@ def add_reconcile(factory: Factory, record: Function) -> None:
     reconcile.allow(state.operations.arn, GET, PUT, QUERY)
     reconcile.allow(state.operations.index_arn("by_tenant"), QUERY)
     for queue in (state.tasks, state.payments_queue):
-        reconcile.allow(queue.dead_letters.queue_arn, RECEIVE, HIDE)
+        reconcile.allow(queue.dead_letters.queue_arn, RECEIVE, HIDE, DEPTH)
     reports = state.reports.bucket_arn
     reconcile.allow(reports, LIST_BUCKET)
     reconcile.allow_objects("reports", GET_OBJECT, PUT_OBJECT)

@@ -229,8 +229,12 @@ GRANTED: Final[dict[str, Grants]] = {
         "table:tenants": {"dynamodb:Scan"},
         "table:operations": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"},
         "table:operations/index/by_tenant": {"dynamodb:Query"},
-        "queue:tasks-dlq": {"sqs:ChangeMessageVisibility", "sqs:ReceiveMessage"},
-        "queue:payments-dlq": {"sqs:ChangeMessageVisibility", "sqs:ReceiveMessage"},
+        **{
+            f"queue:{name}-dlq": {
+                *("sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"),
+            }
+            for name in ("tasks", "payments")
+        },
         REPORTS: {"s3:ListBucket"},
         REPORT_OBJECTS: {"s3:GetObject", "s3:PutObject"},
     },
