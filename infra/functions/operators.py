@@ -42,8 +42,10 @@ def add_operate(factory: Factory) -> None:
         operate.allow(queue.dead_letters.queue_arn, RECEIVE, DELETE, HIDE)
     operate.allow(state.tasks.dead_letters.queue_arn, SEND)
     operate.allow(factory.machine_arn("operation"), START)
-    for machine in ("operation", "recover"):
-        StateMachine(factory.scope, machine, environment=factory.environment, calls={"Operate": operate})
+    calls = {"Operate": operate}
+    StateMachine(factory.scope, "operation", environment=factory.environment, calls=calls)
+    recover = StateMachine(factory.scope, "recover", environment=factory.environment, calls=calls)
+    recover.allow_child_executions()
 
 
 def add_reconcile(factory: Factory, record: Function) -> None:
@@ -68,4 +70,5 @@ def add_reconcile(factory: Factory, record: Function) -> None:
     reconcile.allow_objects("reports", GET_OBJECT, PUT_OBJECT)
     calls = {"Reconcile": reconcile, "Record": record}
     machine = StateMachine(factory.scope, "reconcile", environment=factory.environment, calls=calls)
+    machine.allow_child_executions()
     machine.nightly()
