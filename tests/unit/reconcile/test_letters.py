@@ -10,22 +10,7 @@ from functions.reconcile.papers import Papers
 from postdate.domain.due import Due
 from postdate.runtime.dead_letters import HIDDEN_SECONDS, Letter, MemoryLetters
 from tests.unit.doubles import SECOND, START, ManualClock
-
-
-class Folder:
-    """The reports' bucket, in memory."""
-
-    def __init__(self) -> None:
-        self.objects: dict[str, Any] = {}
-
-    def put(self, name: str, value: Any) -> None:
-        self.objects[name] = value
-
-    def get(self, name: str) -> Any:
-        return self.objects.get(name)
-
-    def names(self, prefix: str) -> list[str]:
-        return sorted(name for name in self.objects if name.startswith(prefix))
+from tests.unit.reconcile.folder import Folder
 
 
 class Shown(MemoryLetters):
