@@ -19,16 +19,16 @@ from postdate.stores.reports import noted_archive
 
 # The time of one invocation. A page that has begun is finished; then the machine calls again.
 _WORKS_FOR: Final = timedelta(seconds=60)
-# Tenants are divided among so many branches of the machine at least.
+# Tenants are divided among so many branches of the machine.
 GROUPS: Final = 4
-# A branch is an execution of its own, with 25,000 events at most. A tenant takes 12, and 12 more for each further page
-# of its events.
-TENANTS_OF_A_GROUP: Final = 1_000
-# The ids of so many tenants are read at once.
-_TENANTS_AHEAD: Final = 100
 # How far back events are looked for: a run of the night before may have failed.
 _EVENTS_SINCE: Final = timedelta(days=2)
 _CAUSE_CHARACTERS: Final = 500
+# Above four times as many tenants there are more branches. A branch is an execution of its own, with 25,000 events at
+# most. A tenant takes 12, and 12 more for each further page of its events.
+TENANTS_OF_A_GROUP: Final = 1_000
+# The ids of so many tenants are read at once.
+_TENANTS_AHEAD: Final = 100
 
 
 @logger.inject_lambda_context
