@@ -58,6 +58,8 @@ def world(
     new_world: Callable[[], World], boundary: Boundary, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[World]:
     monkeypatch.setattr(reconcile_wiring, "SystemClock", Later)
+    # The engine has one server, so an empty answer is the whole truth.
+    monkeypatch.setattr(reconcile_wiring, "LETTERS_WAIT_SECONDS", 0)
     yield entered(new_world(), monkeypatch)
     forget()
 
@@ -71,8 +73,6 @@ def s3(engine: Engines) -> Any:
 @pytest.fixture(autouse=True)
 def wired_late(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     reconcile.wired.cache_clear()
-    # The engine has one server, so an empty answer is the whole truth.
-    monkeypatch.setattr(reconcile_wiring, "LETTERS_WAIT_SECONDS", 0)
     monkeypatch.setattr(record.wired().mender, "_clock", Later())
     yield
     reconcile.wired.cache_clear()
