@@ -56,10 +56,9 @@ class LetterBox:
         list that may lack letters is noted as not whole, and its queue as not judged."""
         findings: list[Finding] = []
         seen = {queue.name: _Seen() for queue in self.queues}
-        again_at = self.clock.now() + LOOKS_APART
         for queue in self.queues:
             findings += _looked(queue, seen[queue.name])
-        self.clock.sleep_until(again_at)
+        self.clock.sleep_until(self.clock.now() + LOOKS_APART)
         for queue in self.queues:
             findings += _looked(queue, seen[queue.name])
         paper: dict[str, Any] = {"whole": all(each.whole for each in seen.values())}
