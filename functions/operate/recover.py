@@ -24,8 +24,8 @@ from postdate.stores.passes import Passes
 ITEMS: Final = "items"
 # A week. What is older is recovered by the command, which has no limit.
 MINUTES_MAX: Final = 7 * 24 * 60
-# The tokens of so many minutes are raised by one execution of their own, which has room for 3,570 steps. At the promised
-# peak, 500,000 tasks a minute, a step has to raise 2,800 tokens.
+# The tokens of so many minutes are raised by one execution of their own, which has room for 3,570 steps. At the
+# promised peak, 500,000 tasks a minute, a step has to raise 2,800 tokens.
 SPAN_MINUTES: Final = 20
 _DAY: Final = 24 * 60
 # The sweep closes a minute this long after it.
