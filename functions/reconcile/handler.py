@@ -6,6 +6,7 @@ Nothing is repaired here. Each step may be repeated: it reads, and writes workin
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, Final
 
 from functions.reconcile.papers import Papers
@@ -23,6 +24,11 @@ GROUPS: Final = 4
 # How far back events are looked for: a run of the night before may have failed.
 _EVENTS_SINCE: Final = timedelta(days=2)
 _CAUSE_CHARACTERS: Final = 500
+# Above four times as many tenants there are more branches. A branch is an execution of its own, with 25,000 events at
+# most. A tenant takes 12, and 12 more for each further page of its events.
+TENANTS_OF_A_GROUP: Final = 1_000
+# The ids of so many tenants are read at once.
+_TENANTS_AHEAD: Final = 100
 
 
 @logger.inject_lambda_context
@@ -37,13 +43,14 @@ def _plan(event: Mapping[str, Any]) -> dict[str, Any]:
     the groups of tenants. The run's id follows from the execution, so a repeated step answers the same."""
     started_at = datetime.fromisoformat(event["started_at"])
     scans, parts = wired().collector.plan(started_at)
+    groups = max(GROUPS, 1 + len(wired().tenants.ids()) // TENANTS_OF_A_GROUP)
     return {
         "run": run_id(started_at, event["name"]),
         "started_at": event["started_at"],
         "events_since": (started_at - _EVENTS_SINCE).isoformat(),
         "scans": scans,
         "parts": parts,
-        "groups": list(range(GROUPS)),
+        "groups": list(range(groups)),
     }
 
 
@@ -66,20 +73,26 @@ def _check_letters(event: Mapping[str, Any]) -> dict[str, Any]:
 
 def _check_tenant(event: Mapping[str, Any]) -> dict[str, Any]:
     """Notes what the recorder found about a tenant's events, and checks the next tenant of the group when it has
-    looked through them all."""
+    looked through them all. `ahead` are tenants to check."""
     papers, given = wired().papers(event["run"]), dict(event)
     events = given.pop("events", None)
     if events is not None:
         _note_events(papers, given, events)
         if events.get("after") is not None:
             return {**given, "events_after": events["after"]}
-    behind = given["tenant"] or ""
-    ours = [id for id in wired().tenants.ids() if part_of(id, GROUPS) == given["group"] and id > behind]
-    if not ours:
+    tenant, *ahead = given.get("ahead") or _ahead(given) or [None]
+    if tenant is None:
         return {**given, "goes_on": False}
-    findings, counts = wired().inspector.inspect(ours[0], papers)
-    papers.put_found(f"tenant-{ours[0]}", findings, **counts)
-    return {**given, "tenant": ours[0], "events_after": None, "goes_on": True}
+    findings, counts = wired().inspector.inspect(tenant, papers)
+    papers.put_found(f"tenant-{tenant}", findings, **counts)
+    return {**given, "tenant": tenant, "ahead": ahead, "events_after": None, "goes_on": True}
+
+
+def _ahead(given: Mapping[str, Any]) -> list[str]:
+    """The next tenants of the group, in the order of their ids."""
+    behind, groups = given["tenant"] or "", given.get("of", GROUPS)
+    ours = (id for id in wired().tenants.ids() if id > behind and part_of(id, groups) == given["group"])
+    return list(islice(ours, _TENANTS_AHEAD))
 
 
 def _note_events(papers: Papers, given: Mapping[str, Any], events: Mapping[str, Any]) -> None:

@@ -15,7 +15,7 @@ from postdate.stores.ledger import Ledger
 from postdate.stores.scans import TABLES, Scans, added
 from postdate.use_cases.auditing import Auditor
 
-# Sums of so many accounts are held in memory; then they are written down.
+# Sums of so many accounts are held in memory. Then they are written down, and the step reads on.
 ACCOUNTS_AT_ONCE: Final = 20_000
 # Accounts whose sums disagree, in one step. They are those in use, and few of them are wrong.
 SUSPECTS_AT_ONCE: Final = 5_000
@@ -60,20 +60,25 @@ class Collector:
     def scan(
         self, scan: Mapping[str, Any], papers: Papers, *, has_time: Callable[[], bool]
     ) -> dict[str, Any]:
-        """Reads on in one segment, and writes down the sums. Returns where the next step goes on."""
-        accounts = Accounts()
+        """Reads on in one segment while there is time. Writes down the sums at the end, and each time they are those of
+        many accounts. Returns where the next step goes on. Sums that a step wrote before it died may count twice:
+        their accounts are suspects then, and no more."""
+        accounts, spills = Accounts(), 0
         after, rows = scan["after"], 0
         table, segment = scan["table"], scan["segment"]
         at = datetime.fromisoformat(scan["started_at"])
+        source = f"{table}-{segment:03d}-{scan['step']:05d}"
         pages = self.scans.pages(table, segment=segment, segments=scan["segments"], after=after)
         for page in pages:
             added(accounts, table, page.rows, at=at)
             rows += len(page.rows)
             after = page.after
-            if after is None or len(accounts) >= self.accounts_max or not has_time():
+            if after is None or not has_time():
                 break
-        source = f"{table}-{segment:03d}-{scan['step']:05d}"
-        papers.put_sums(accounts, parts=scan["parts"], source=source)
+            if len(accounts) >= self.accounts_max:
+                papers.put_sums(accounts, parts=scan["parts"], source=f"{source}-{spills:05d}")
+                accounts, spills = Accounts(), spills + 1
+        papers.put_sums(accounts, parts=scan["parts"], source=f"{source}-{spills:05d}")
         papers.put_found(source, (), rows={table: rows})
         return {**scan, "after": after, "step": scan["step"] + 1, "goes_on": after is not None}
 

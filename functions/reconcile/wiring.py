@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from functools import cache
+from typing import Final
 
 from functions.reconcile.letters import LetterBox, LetterQueue
 from functions.reconcile.money import Collector, Judge
@@ -25,6 +26,9 @@ from postdate.stores.scans import Scans
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tenants_dynamo import DynamoTenants
 from postdate.use_cases.auditing import Auditor
+
+# A look that found nothing asks all servers of SQS once more.
+LETTERS_WAIT_SECONDS: Final = 1
 
 
 class Wired:
@@ -70,7 +74,8 @@ class Wired:
             queues=(
                 LetterQueue(name="tasks", letters=_letters(given.tasks_dlq_url), known=tasks.get_many),
                 LetterQueue(name="payments", letters=_letters(given.payments_dlq_url), known=ledger.payments),
-            )
+            ),
+            clock=self.clock,
         )
         self.inspector = Inspector(
             tasks=tasks,
@@ -92,7 +97,7 @@ class Wired:
 
 
 def _letters(url: str) -> SqsLetters:
-    return SqsLetters(url=url, client=aws.client("sqs"))
+    return SqsLetters(url=url, client=aws.client("sqs"), wait_seconds=LETTERS_WAIT_SECONDS)
 
 
 @cache

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from aws_cdk import TimeZone, aws_iam, aws_scheduler, aws_stepfunctions
+from aws_cdk import ArnFormat, Aws, Stack, TimeZone, aws_iam, aws_scheduler, aws_stepfunctions
 from constructs import Construct
 
 from infra.constructs.function import Function
@@ -52,6 +52,24 @@ class StateMachine(aws_stepfunctions.CfnStateMachine):
 
     def allow(self, resource: str, *actions: str) -> None:
         self.role.add_to_policy(aws_iam.PolicyStatement(actions=list(actions), resources=[resource]))
+
+    def allow_child_executions(self) -> None:
+        """Allows the machine to run the items of its distributed Maps as executions of their own."""
+        name, stack = self._environment.named(self._own_name), Stack.of(self)
+        machine, executions = (
+            stack.format_arn(
+                service="states",
+                resource=resource,
+                resource_name=resource_name,
+                arn_format=ArnFormat.COLON_RESOURCE_NAME,
+            )
+            for resource, resource_name in (("stateMachine", name), ("execution", f"{name}:*"))
+        )
+        self.allow(machine, "states:StartExecution")
+        self.allow(executions, "states:DescribeExecution", "states:StopExecution")
+        found = executions.replace(Aws.PARTITION, "<AWS::Partition>")
+        found = found.replace(Aws.REGION, "<AWS::Region>").replace(Aws.ACCOUNT_ID, "<AWS::AccountId>")
+        waive(self.role, f"IAM5[Resource::{found}]", "Step Functions names the executions.")
 
     def nightly(self, at: str = NIGHTLY) -> None:
         """Starts an execution each night. One that cannot be started is missed: the next night does the same."""

@@ -6,6 +6,7 @@ from infra.functions.factory import Factory
 from infra.rights import (
     BATCH_GET,
     DELETE,
+    DEPTH,
     DESCRIBE,
     GET,
     GET_OBJECT,
@@ -41,8 +42,10 @@ def add_operate(factory: Factory) -> None:
         operate.allow(queue.dead_letters.queue_arn, RECEIVE, DELETE, HIDE)
     operate.allow(state.tasks.dead_letters.queue_arn, SEND)
     operate.allow(factory.machine_arn("operation"), START)
-    for machine in ("operation", "recover"):
-        StateMachine(factory.scope, machine, environment=factory.environment, calls={"Operate": operate})
+    calls = {"Operate": operate}
+    StateMachine(factory.scope, "operation", environment=factory.environment, calls=calls)
+    recover = StateMachine(factory.scope, "recover", environment=factory.environment, calls=calls)
+    recover.allow_child_executions()
 
 
 def add_reconcile(factory: Factory, record: Function) -> None:
@@ -61,10 +64,11 @@ def add_reconcile(factory: Factory, record: Function) -> None:
     reconcile.allow(state.operations.arn, GET, PUT, QUERY)
     reconcile.allow(state.operations.index_arn("by_tenant"), QUERY)
     for queue in (state.tasks, state.payments_queue):
-        reconcile.allow(queue.dead_letters.queue_arn, RECEIVE, HIDE)
+        reconcile.allow(queue.dead_letters.queue_arn, RECEIVE, HIDE, DEPTH)
     reports = state.reports.bucket_arn
     reconcile.allow(reports, LIST_BUCKET)
     reconcile.allow_objects("reports", GET_OBJECT, PUT_OBJECT)
     calls = {"Reconcile": reconcile, "Record": record}
     machine = StateMachine(factory.scope, "reconcile", environment=factory.environment, calls=calls)
+    machine.allow_child_executions()
     machine.nightly()

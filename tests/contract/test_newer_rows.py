@@ -133,6 +133,42 @@ def test_a_breaker_or_a_room_that_only_newer_code_can_read_stops_no_other(on_aws
         flow.room("demo", "newer")
 
 
+def test_a_page_of_reconciliations_is_full_beside_rows_that_newer_code_wrote(on_aws: OnAws) -> None:
+    """A page with fewer rows than were asked for is the last one of a list."""
+    stored = DynamoReconciliations(table=on_aws.names["operations"], client=on_aws.dynamodb)
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    ids = [f"rec_full_{number}" for number in range(6)]
+    for number, id in enumerate(ids):
+        stored.put(
+            Reconciliation(
+                id=id,
+                started_at=at,
+                finished_at=at,
+                by_check={},
+                looked_at={},
+                unjudged=0,
+                events_filled=0,
+                report=f"reports/{id}.json",
+            )
+        )
+        if number in (2, 4, 5):
+            place: Attributes = {"operation": {"S": "reconciliations"}, "place": {"S": id}}
+            changed(on_aws, "operations", place, proposals={"M": {}})
+
+    def page(before: str, limit: int) -> list[str]:
+        return [each.id for each in stored.newest(before=before, limit=limit)]
+
+    assert page("rec_full_9", 2) == ["rec_full_3", "rec_full_1"]
+    assert page("rec_full_3", 2) == ["rec_full_1", "rec_full_0"]
+    assert page("rec_full_1", 2)[:1] == ["rec_full_0"]
+    # All tests share the list.
+    for id in ids:
+        on_aws.dynamodb.delete_item(
+            TableName=on_aws.names["operations"],
+            Key={"operation": {"S": "reconciliations"}, "place": {"S": id}},
+        )
+
+
 def test_an_erasure_misses_no_report_that_newer_code_wrote(on_aws: OnAws) -> None:
     """The newest row hides none behind it in a list, and stops a walk that may miss none."""
     stored = DynamoReconciliations(table=on_aws.names["operations"], client=on_aws.dynamodb)

@@ -64,6 +64,15 @@ DESTINATIONS_LOCALLY: Final[Grants] = {
     f"{BUSES}postdate-local-destination*": {"events:PutEvents"},
 }
 
+
+def children_of(machine: str) -> Grants:
+    """A machine runs the items of its distributed Maps as executions of its own."""
+    return {
+        MACHINE.replace("operation", machine): {"states:StartExecution"},
+        EXECUTIONS.replace("operation", machine): {"states:DescribeExecution", "states:StopExecution"},
+    }
+
+
 GRANTED: Final[dict[str, Grants]] = {
     "api": {
         "*": TRACES | ALARMS | METRICS,
@@ -229,8 +238,12 @@ GRANTED: Final[dict[str, Grants]] = {
         "table:tenants": {"dynamodb:Scan"},
         "table:operations": {"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Query"},
         "table:operations/index/by_tenant": {"dynamodb:Query"},
-        "queue:tasks-dlq": {"sqs:ChangeMessageVisibility", "sqs:ReceiveMessage"},
-        "queue:payments-dlq": {"sqs:ChangeMessageVisibility", "sqs:ReceiveMessage"},
+        **{
+            f"queue:{name}-dlq": {
+                *("sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"),
+            }
+            for name in ("tasks", "payments")
+        },
         REPORTS: {"s3:ListBucket"},
         REPORT_OBJECTS: {"s3:GetObject", "s3:PutObject"},
     },
@@ -282,11 +295,12 @@ GRANTED: Final[dict[str, Grants]] = {
     "the machine reconcile": {
         "function:reconcile": {"lambda:InvokeFunction"},
         "function:record": {"lambda:InvokeFunction"},
+        **children_of("reconcile"),
     },
     "the schedule of the machine reconcile": {"machine:reconcile": {"states:StartExecution"}},
     "the watcher of parameters": {ALARM.format("{}", each): ALARMS for each in TAKES_BACK},
     "the machine operation": {"function:operate": {"lambda:InvokeFunction"}},
-    "the machine recover": {"function:operate": {"lambda:InvokeFunction"}},
+    "the machine recover": {"function:operate": {"lambda:InvokeFunction"}, **children_of("recover")},
     "the schedule": {
         "queue:ticks": {"sqs:SendMessage"},
         "queue:ticks-dlq": {"sqs:SendMessage"},

@@ -58,6 +58,8 @@ def world(
     new_world: Callable[[], World], boundary: Boundary, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[World]:
     monkeypatch.setattr(reconcile_wiring, "SystemClock", Later)
+    # The engine has one server, so an empty answer is the whole truth.
+    monkeypatch.setattr(reconcile_wiring, "LETTERS_WAIT_SECONDS", 0)
     yield entered(new_world(), monkeypatch)
     forget()
 
@@ -287,6 +289,16 @@ def test_twelve_kinds_of_corruption_are_named_and_none_is_repaired(
     feed = books.client.get("/api/v1/events", query="type=audit.failed").body["events"]
     assert [event["type"] for event in feed] == ["audit.failed"]
     assert "account_exists" in feed[0]["data"]["after"]["checks"]
+
+
+def test_a_letter_that_another_reader_hides_is_not_missed(world: World, books: Books, s3: Any) -> None:
+    hidden = world.sqs.receive_message(
+        QueueUrl=world.queues["tasks-dlq"], MaxNumberOfMessages=10, VisibilityTimeout=300
+    )["Messages"]
+    assert any(books.dead[0] in each["Body"] for each in hidden)
+    found = night(s3, name=f"hidden-{books.client.tenant}")
+    assert (found.status, found.report["findings"]) == ("SUCCEEDED", [])
+    assert found.report["unjudged"] == ["letters of tasks"]
 
 
 def test_a_dead_task_whose_letter_was_discarded_needs_none(world: World, books: Books, s3: Any) -> None:

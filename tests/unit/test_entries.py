@@ -148,6 +148,7 @@ def events(function: str) -> list[dict[str, Any]]:
         case "reconcile":
             asked: dict[str, Any] = {"run": "rec_1", "started_at": "2026-11-18T10:05:00Z", "name": "night"}
             scan = {"table": "journal", "segment": 0, "segments": 1, "parts": 1, "after": None, "step": 0}
+            scan["started_at"] = asked["started_at"]
             return [
                 asked | {"action": "plan"},
                 asked | {"action": "scan", "scan": scan},

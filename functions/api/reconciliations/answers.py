@@ -34,7 +34,12 @@ class Reconciliation(TypedDict):
     finished_at: Instant
     by_check: Annotated[dict[str, Count], described("The number of findings by check.")]
     looked_at: Annotated[dict[str, Count], described("What was looked at, in numbers.")]
-    unjudged: Annotated[Count, described("Accounts that never stood still, and checks that failed.")]
+    unjudged: Annotated[
+        Count,
+        described(
+            "Accounts that never stood still, checks that failed, and queues whose letters were not all seen."
+        ),
+    ]
     events_filled: Annotated[Count, described("Missing events that were made from histories.")]
     report: Annotated[str, described("The object in the bucket of reports that names all findings.")]
     findings: Annotated[

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 # ReceiveMessage and the batch calls of SQS take ten messages.
 _AT_ONCE: Final = 10
 # Longer than a look at a thousand letters takes. A look that dies gives its letters back after that.
-_HIDDEN_SECONDS: Final = 30
+HIDDEN_SECONDS: Final = 30
 # SQS answers from some of its servers only: one empty answer does not say that the queue is empty.
 _EMPTY_ANSWERS: Final = 2
+_COUNTS: Final = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -47,6 +48,9 @@ class Letter:
 
 
 class Letters(Protocol):
+    def count(self) -> int:
+        """Returns the number of letters, hidden ones included, as the queue estimates it. Raises Unavailable."""
+
     def look(self, most: int) -> list[Letter]:
         """Up to `most` letters in no order. The caller releases or deletes each of them. Raises Unavailable."""
 
@@ -58,9 +62,19 @@ class Letters(Protocol):
 
 
 class SqsLetters:
-    def __init__(self, *, url: str, client: "BaseClient") -> None:
+    def __init__(self, *, url: str, client: "BaseClient", wait_seconds: int = 0) -> None:
+        """`wait_seconds` above 0 makes SQS ask all of its servers before a look ends. A look without it may miss
+        letters that lie on some of them."""
         self._url = url
         self._client = client
+        self._wait_seconds = wait_seconds
+
+    def count(self) -> int:
+        try:
+            answer = self._client.get_queue_attributes(QueueUrl=self._url, AttributeNames=list(_COUNTS))
+        except (ClientError, BotoCoreError) as error:
+            raise Unavailable(f"{type(error).__name__} on counting letters") from error
+        return sum(int(answer["Attributes"][each]) for each in _COUNTS)
 
     def look(self, most: int) -> list[Letter]:
         found: dict[str, Letter] = {}
@@ -71,7 +85,8 @@ class SqsLetters:
                 answer = self._client.receive_message(
                     QueueUrl=self._url,
                     MaxNumberOfMessages=asked,
-                    VisibilityTimeout=_HIDDEN_SECONDS,
+                    VisibilityTimeout=HIDDEN_SECONDS,
+                    WaitTimeSeconds=self._wait_seconds if empty else 0,
                     AttributeNames=["ApproximateReceiveCount", "SentTimestamp"],
                 )
             except (ClientError, BotoCoreError) as error:
@@ -147,6 +162,9 @@ class MemoryLetters:
 
     def __init__(self, letters: Sequence[Letter] = ()) -> None:
         self.lying = {letter.id: letter for letter in letters}
+
+    def count(self) -> int:
+        return len(self.lying)
 
     def look(self, most: int) -> list[Letter]:
         return list(self.lying.values())[:most]

@@ -28,7 +28,8 @@ class Reconciliations(Protocol):
         """Returns the present state of the run."""
 
     def newest(self, *, before: str, limit: int) -> list[Reconciliation]:
-        """The newest first; from the end when `before` is empty."""
+        """The newest first; from the end when `before` is empty. Fewer than `limit` only at the end of the list:
+        rows that cannot be read take no place."""
 
     def each(self) -> Iterator[Reconciliation]:
         """All of them, the newest first. Raises Unreadable for a row that only newer code reads: none may be missed."""
@@ -50,20 +51,27 @@ class DynamoReconciliations:
         return None if row is None else _reconciliation(row)
 
     def newest(self, *, before: str, limit: int) -> list[Reconciliation]:
-        return list(readable(self._rows(before, limit), _reconciliation))
+        rows, goes_on = self._rows(before, limit)
+        found = list(readable(rows, _reconciliation))
+        while goes_on and len(found) < limit:
+            rows, goes_on = self._rows(rows[-1]["place"]["S"], _AT_ONCE)
+            found += readable(rows, _reconciliation)
+        return found[:limit]
 
     def each(self) -> Iterator[Reconciliation]:
-        before = ""
-        while rows := self._rows(before, _AT_ONCE):
+        before, goes_on = "", True
+        while goes_on:
+            rows, goes_on = self._rows(before, _AT_ONCE)
             for row in rows:
                 yield the_one(row, _reconciliation)
-            before = rows[-1]["place"]["S"]
+                before = row["place"]["S"]
 
     def change(self, after: Reconciliation) -> bool:
         values = {":before": {"N": str(after.version - 1)}}
         return self._written(_row(after), "version = :before", values)
 
-    def _rows(self, before: str, limit: int) -> list[AttributeMap]:
+    def _rows(self, before: str, limit: int) -> tuple[list[AttributeMap], bool]:
+        """The next rows, and True if more may follow. An answer of DynamoDB has 1 MB at most."""
         with translated():
             answer = self._client.query(
                 TableName=self._table,
@@ -73,7 +81,8 @@ class DynamoReconciliations:
                 ScanIndexForward=False,
                 Limit=limit,
             )
-        return list(answer["Items"])
+        rows = list(answer["Items"])
+        return rows, bool(rows) and "LastEvaluatedKey" in answer
 
     def _get(self, id: str) -> AttributeMap | None:
         with translated():

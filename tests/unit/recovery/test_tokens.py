@@ -2,16 +2,18 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from threading import Barrier
 
 import pytest
 
 from postdate.domain import task_requests
 from postdate.domain.errors import Conflict, Unavailable
-from postdate.domain.task import State
+from postdate.domain.slots import item_id
+from postdate.domain.task import KIND, State
 from postdate.domain.task_requests import TOKENS_AHEAD
 from postdate.domain.transitions import Transition
 from postdate.recovery.tokens import Tokens
-from tests.unit.doubles import MINUTE, START, ManualClock, ScriptedTasks, a_task, claimed, in_state
+from tests.unit.doubles import MINUTE, START, ManualClock, ScriptedTasks, a_task, claimed, in_state, unique
 
 SINCE = START - timedelta(hours=1)
 
@@ -82,3 +84,20 @@ def test_tasks_that_cannot_be_written_or_change_meanwhile_stop_the_recovery(task
     tasks.before["commit"].append(lambda: tasks.commit([cancelled]))
     with pytest.raises(Conflict):
         tokens(tasks).raise_in([task.home])
+
+
+def test_the_tasks_of_a_slot_are_written_side_by_side(tasks):
+    """A slot of the promised peak has thousands of tasks, and a step has a minute."""
+    slot = a_task().home
+    stored = [replace(a_task(), id=item_id(KIND, slot, unique(number))) for number in range(60)]
+    tasks.add(stored)
+    both, write = Barrier(2, timeout=5), tasks.commit
+
+    def together(changes):
+        if len(changes) == 25:
+            both.wait()
+        return write(changes)
+
+    tasks.commit = together
+    assert tokens(tasks).raise_in([slot]) == 60
+    assert {tasks.get(each.id).token for each in stored} == {TOKENS_AHEAD}
