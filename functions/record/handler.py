@@ -70,6 +70,7 @@ class Wired:
         self.recorder = Recorder(
             events=events,
             notify=notifier.notify,
+            bury=lambda tenant, ids: self.letters.send({"undelivered": list(ids), "tenant": tenant}),
             publish=published(
                 given.events_bus,
                 aws.client("events"),

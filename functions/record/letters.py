@@ -1,4 +1,5 @@
-"""The dead letters of the recorder, read again: each names a row, or a stretch of a stream that was given up."""
+"""The dead letters of the recorder, read again: each names a row, a stretch of a stream that was given up, or events
+whose deliveries could not be made."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -24,7 +25,7 @@ _RECORDS_MAX: Final = 1000
 class Reread:
     """The result of reading the dead letters again."""
 
-    # The number of letters whose events are recorded now.
+    # The number of letters whose events are recorded, or have their deliveries, now.
     deleted: int
     # The number of letters that stay for a person, or for another try.
     kept: int
@@ -47,8 +48,8 @@ class Rereader:
     load: Callable[[Iterable[str]], Mapping[str, Payment | Task]]
 
     def read(self, has_time: Callable[[], bool]) -> Reread:
-        """A letter goes when its events are recorded. A letter that cannot be used stays, and shows itself again in two
-        minutes."""
+        """A letter goes when its events are recorded, or have their deliveries. A letter that cannot be used stays, and
+        shows itself again in two minutes."""
         found, deleted, kept = EventsChecked(), 0, 0
         while has_time() and (messages := self._messages()):
             for message in messages:
@@ -70,6 +71,9 @@ class Rereader:
         try:
             if "DDBStreamBatchInfo" in letter:
                 return self._recorded(letter["DDBStreamBatchInfo"])
+            if "undelivered" in letter:
+                self.recorder.deliver(letter["tenant"], letter["undelivered"])
+                return True
             return self._filled(letter["keys"]["id"], found)
         except (Unavailable, KeyError, ValueError, *REFUSALS):
             logger.exception("a letter of the recorder stays", extra={"action": "letter_kept"})

@@ -14,13 +14,15 @@ from typing import Final, TypeAlias
 
 from functions.record.changes import Change
 from postdate.domain import instants
-from postdate.domain.errors import Unavailable
-from postdate.domain.event import Event
+from postdate.domain.errors import Unavailable, Unreadable
+from postdate.domain.event import Event, parsed_id
 from postdate.runtime.clock import Clock
 from postdate.runtime.observability import logger
 from postdate.stores.events import ENTRIES_MAX, Events, FeedEntry, FeedPage
 
 _FEEDS_KNOWN: Final = 1000
+# A letter has 256 KB.
+_NAMED_MAX: Final = 500
 _PAGES_AT_ONCE: Final = 100
 # The event or the events of a change.
 Reader: TypeAlias = Callable[[Change], Event | Sequence[Event] | None]
@@ -64,7 +66,8 @@ class Recorded:
 
 class Recorder:
     """`readers` make a change of each table an event. `notify` makes the deliveries of a tenant's events, in the order
-    of each subject; it is called again for the same events after a crash. `publish` puts them on the bus, once or
+    of each subject; it is called again for the same events after a crash. `bury` writes a letter about a tenant's
+    events whose deliveries newer code alone can make; False if it could not. `publish` puts them on the bus, once or
     more: last, so that a bus that fails keeps no event out of the feed. None where there is no bus."""
 
     def __init__(
@@ -73,11 +76,13 @@ class Recorder:
         events: Events,
         readers: Mapping[str, Reader],
         notify: Callable[[str, Sequence[Event]], None],
+        bury: Callable[[str, Sequence[str]], bool],
         clock: Clock,
         publish: Callable[[str, Sequence[Event]], None] | None = None,
     ) -> None:
         self._events = events
         self._notify = notify
+        self._bury = bury
         self._publish = publish
         self._readers = readers
         self._clock = clock
@@ -109,13 +114,29 @@ class Recorder:
 
     def record_events(self, tenant: str, events: Sequence[Event]) -> Set[str]:
         """Records one tenant's events and makes their deliveries. Returns the ids of those that were there already.
-        Raises Unavailable: the caller repeats all."""
+        Raises Unavailable: the caller repeats all. A subscription that newer code alone can read holds up no other
+        tenant of the shard: the deliveries of these events become a letter."""
         stamped, there = self._record(tenant, events)
         # In any case, also for known events: an earlier try may have crashed before it notified.
-        self._notify(tenant, events)
+        try:
+            self._notify(tenant, events)
+        except Unreadable:
+            self._put_aside(tenant, [event.id for event in events])
         if self._publish is not None:
             self._publish(tenant, self._as_recorded(stamped, there))
         return there
+
+    def deliver(self, tenant: str, ids: Iterable[str]) -> None:
+        """Makes the deliveries of recorded events. Raises Unavailable if one may be missing."""
+        keys = [key for id in ids if (key := parsed_id(tenant, id)) is not None]
+        self._notify(tenant, list(self._events.some(keys).values()))
+
+    def _put_aside(self, tenant: str, ids: Sequence[str]) -> None:
+        """Called while Unreadable is handled."""
+        logger.exception("deliveries cannot be made", extra={"action": "unreadable", "events": len(ids)})
+        for start in range(0, len(ids), _NAMED_MAX):
+            if not self._bury(tenant, ids[start : start + _NAMED_MAX]):
+                raise Unavailable("a letter could not be written")
 
     def _as_recorded(self, stamped: Sequence[Event], there: Set[str]) -> list[Event]:
         """Rows that were there keep the instant of their first recording."""

@@ -215,6 +215,7 @@ class World:
                 events=self.store,
                 readers={"payments": _event_of},
                 notify=lambda tenant, events: None,
+                bury=lambda tenant, ids: True,
                 clock=_Clock(self),
             )
         shard.batch = shard.records[shard.at : shard.at + self.random.randint(1, 5)]

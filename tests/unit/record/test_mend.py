@@ -1,7 +1,8 @@
 """Missing events are found by their numbers and made from histories, once."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from functions.record import items
@@ -9,7 +10,8 @@ from functions.record.changes import Change
 from functions.record.letters import Rereader
 from functions.record.mend import YOUNG, EventsChecked, Mender
 from postdate.domain import money
-from postdate.domain.event import Subject
+from postdate.domain.errors import Unreadable
+from postdate.domain.event import Event, Subject
 from postdate.domain.payment import Payment
 from postdate.domain.task import Task
 from postdate.stores import task_row
@@ -174,3 +176,24 @@ def test_a_stretch_that_the_stream_no_longer_has_stays_a_letter(world: World) ->
         "endSequenceNumber": "9",
     }
     assert rereader(world, Letters({"DDBStreamBatchInfo": gone})).read(lambda: True).kept == 1
+
+
+def test_a_letter_about_deliveries_goes_when_they_are_made(world: World) -> None:  # noqa: F811
+    told: list[tuple[str, list[int]]] = []
+    newer = [True]
+
+    def notify(tenant: str, events: Sequence[Event]) -> None:
+        if newer:
+            raise Unreadable
+        told.append((tenant, [event.sequence for event in events]))
+
+    recorder = world.worker(notify)
+    recorder.record([change(None, payment())])
+    ((tenant, ids),) = world.letters
+    letters = Letters({"tenant": tenant, "undelivered": ids})
+    reading = replace(rereader(world, letters), recorder=recorder)
+    assert reading.read(lambda: True).kept == 1
+    newer.clear()
+    letters.seen.clear()
+    assert reading.read(lambda: True).deleted == 1
+    assert told == [("demo", [1])]

@@ -1,7 +1,7 @@
 """The recorder over events in memory: one event a version and one entry in the feed, whatever dies or comes twice."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
@@ -49,9 +49,24 @@ class ScriptedEvents(Scripted, MemoryEvents):
 class World:
     events: ScriptedEvents
     clock: ManualClock
+    # The tenant and the ids of events in each letter about deliveries.
+    letters: list[tuple[str, list[str]]] = field(default_factory=list)
+    takes_letters: bool = True
 
-    def worker(self) -> Recorder:
-        return Recorder(events=self.events, readers={"payments": event_of}, notify=_nobody, clock=self.clock)
+    def worker(self, notify: Callable[[str, Sequence[Event]], None] | None = None, **more: Any) -> Recorder:
+        return Recorder(
+            events=self.events,
+            readers={"payments": event_of},
+            notify=notify or _nobody,
+            bury=self.bury,
+            clock=self.clock,
+            **more,
+        )
+
+    def bury(self, tenant: str, ids: Sequence[str]) -> bool:
+        if self.takes_letters:
+            self.letters.append((tenant, list(ids)))
+        return self.takes_letters
 
     def event(self, sequence: int, payment: Payment) -> Event:
         (entry,) = (each for each in self.events.feed(payment.tenant) if each.sequence == sequence)
@@ -301,7 +316,36 @@ def test_subscribers_are_told_what_is_listed_and_again_until_they_could_be_told(
         if len(told) == 1:
             raise Unavailable
 
-    recorder = Recorder(events=world.events, readers={"payments": event_of}, notify=notify, clock=world.clock)
+    recorder = world.worker(notify)
     assert recorder.record([change(None, payment())]).failed == {"1"}
     assert recorder.record([change(None, payment())]).failed == set()
     assert told == [("demo", [1], 1), ("demo", [1], 1)]
+
+
+def unreadable_of_demo(tenant: str, events: Sequence[Event]) -> None:
+    if tenant == "demo":
+        raise Unreadable("a subscription was written by newer code")
+
+
+def test_a_subscription_that_cannot_be_read_stops_no_other_tenant_and_no_bus(world: World) -> None:
+    published: list[str] = []
+    recorder = world.worker(
+        unreadable_of_demo, publish=lambda tenant, events: published.extend(event.id for event in events)
+    )
+    mine, others = change(None, payment(1), 1), change(None, payment(2, tenant="other"), 2)
+    recorded = recorder.record([mine, others])
+    assert recorded.failed == set()
+    assert (len(world.events.feed("demo")), len(world.events.feed("other"))) == (1, 1)
+    assert world.letters == [("demo", [f"evt_1_{payment(1).id}"])]
+    assert len(published) == 2
+
+
+def test_deliveries_that_get_no_letter_make_their_records_come_again(world: World) -> None:
+    world.takes_letters = False
+    recorder = world.worker(unreadable_of_demo)
+    assert recorder.record([change(None, payment())]).failed == {"1"}
+
+
+def test_a_letter_about_deliveries_stays_below_the_size_of_a_message(world: World) -> None:
+    world.worker(unreadable_of_demo).record(history(payment(), 600))
+    assert [len(ids) for _, ids in world.letters] == [500, 101]
