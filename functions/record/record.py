@@ -117,13 +117,14 @@ class Recorder:
         Raises Unavailable: the caller repeats all. A subscription that newer code alone can read holds up no other
         tenant of the shard: the deliveries of these events become a letter."""
         stamped, there = self._record(tenant, events)
+        recorded = self._as_recorded(stamped, there)
         # In any case, also for known events: an earlier try may have crashed before it notified.
         try:
-            self._notify(tenant, events)
+            self._notify(tenant, recorded)
         except Unreadable:
             self._put_aside(tenant, [event.id for event in events])
         if self._publish is not None:
-            self._publish(tenant, self._as_recorded(stamped, there))
+            self._publish(tenant, recorded)
         return there
 
     def deliver(self, tenant: str, ids: Iterable[str]) -> None:

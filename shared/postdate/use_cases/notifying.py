@@ -18,7 +18,7 @@ from postdate.domain.task import State, Task
 from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.events import Events
-from postdate.stores.subscriptions import Subscriptions, active
+from postdate.stores.subscriptions import Subscriptions, live
 from postdate.stores.tasks import Tasks, Written
 
 # So many earlier events of a subject are searched for the one that the subscription was told before.
@@ -37,9 +37,11 @@ class Notifier:
     clock: Clock
 
     def notify(self, tenant: str, events: Sequence[Event]) -> None:
-        """Makes the deliveries of recorded events. Raises Unavailable if one may be missing: the caller repeats all."""
-        for subscription in active(self.subscriptions, tenant):
-            self.deliver([event for event in events if subscription.wants(event)], subscription)
+        """Makes the deliveries of recorded events. `events` are as they were recorded first: a pause is compared with
+        that instant. Raises Unavailable if one may be missing: the caller repeats all."""
+        for subscription in live(self.subscriptions, tenant):
+            told = [event for event in events if subscription.wants(event) and subscription.is_told(event)]
+            self.deliver(told, subscription)
 
     def deliver(self, wanted: Sequence[Event], subscription: Subscription) -> int:
         """Makes the deliveries of these events to one subscription, and returns the number of new ones."""

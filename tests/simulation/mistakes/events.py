@@ -69,4 +69,12 @@ BUGS: Final = (
         test="tests/unit/record/test_record.py"
         "::test_a_subscription_that_cannot_be_read_stops_no_other_tenant_and_no_bus",
     ),
+    bug(
+        "a paused subscription gets no delivery of an event from before its pause",
+        "postdate.use_cases.notifying:Notifier.notify",
+        "subscription.is_told(event)",
+        "subscription.paused_at is None",
+        test="tests/unit/record/test_notified.py"
+        "::test_an_event_from_before_a_pause_is_delivered_though_its_worker_comes_during_the_pause",
+    ),
 )
