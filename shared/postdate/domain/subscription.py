@@ -113,6 +113,11 @@ class Subscription:
         leaves to it, also if the recorder of the event and the recorder of its page have different clocks."""
         return None if self.missed_since is None else self.missed_since - 2 * _CLOCKS_DIFFER
 
+    def missed(self, event: Event) -> bool:
+        """True if the replay after a pause is to deliver this event, and may not have come to it."""
+        since, recorded_at = self.replayed_since, event.recorded_at
+        return since is not None and recorded_at is not None and recorded_at >= since and self.wants(event)
+
     @property
     def secret_purpose(self) -> str:
         """The purpose that its secrets are sealed for."""

@@ -77,4 +77,12 @@ BUGS: Final = (
         test="tests/unit/record/test_notified.py"
         "::test_an_event_from_before_a_pause_is_delivered_though_its_worker_comes_during_the_pause",
     ),
+    bug(
+        "an event behind a pause goes ahead of the events of the pause",
+        "postdate.use_cases.notifying:Notifier._chain",
+        "filter(subscription.missed, earlier)",
+        "()",
+        test="tests/unit/record/test_notified.py"
+        "::test_an_event_behind_a_pause_waits_for_the_events_of_the_pause",
+    ),
 )

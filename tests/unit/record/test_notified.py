@@ -249,3 +249,33 @@ def test_a_recorder_that_was_repeated_compares_a_pause_with_the_first_recording(
         assert not worker.record([change(None, payment())]).failed
         world.clock.move(timedelta(hours=1))
     assert [each.recorded_at for (each,) in told] == [START, START]
+
+
+def test_an_event_behind_a_pause_waits_for_the_events_of_the_pause(world: World) -> None:
+    """Though the replay has not come to them: a worker takes a missing row for one that is over."""
+    made = world.subscribe(missed_since=START + 162 * SECOND)
+    # One of them is of a type that is not wanted.
+    earlier = [event(1), event(101), event(102), event(103, "task.dead"), event(104)]
+    world.events.put(earlier, after={"demo": 0})
+    world.notify(event(105))
+    assert world.told() == [event(102).id, event(104).id, event(105).id]
+    ids = [delivery_id(event(number), made, PLAN) for number in (101, 102, 104)]
+    assert [each.recurs and each.recurs.before for each in world.deliveries()] == [(id,) for id in ids]
+
+
+def test_the_first_event_of_a_pause_waits_for_the_last_one_before_it(world: World) -> None:
+    """Also if that one is too far back to be seen from the event behind the pause."""
+    made = world.subscribe(missed_since=START + 121 * SECOND)
+    world.events.put([event(number) for number in range(1, 102)], after={"demo": 0})
+    world.notify(event(161))
+    first, *_ = world.deliveries()
+    assert first.payload.key == event(61).id
+    assert first.recurs is not None
+    assert first.recurs.before == (delivery_id(event(60), made, PLAN),)
+
+
+def test_a_subscription_without_an_order_gets_the_events_of_a_pause_by_the_replay_alone(world: World) -> None:
+    world.subscribe(ordered=False, missed_since=START)
+    world.events.put([event(1)], after={"demo": 0})
+    world.notify(event(2))
+    assert world.told() == [event(2).id]
