@@ -85,4 +85,11 @@ BUGS: Final = (
         test="tests/unit/record/test_notified.py"
         "::test_an_event_behind_a_pause_waits_for_the_events_of_the_pause",
     ),
+    bug(
+        "a replay of a part of a pause takes its mark away",
+        "functions.run_tasks.replay:_covers",
+        "is_whole and step.since <= since",
+        "step.since <= since",
+        test="tests/unit/run_tasks/test_replay.py::test_a_replay_of_a_part_of_a_pause_keeps_its_mark",
+    ),
 )

@@ -181,3 +181,24 @@ def test_the_replay_of_a_pause_writes_each_delivery_once(
     monkeypatch.setattr(running.tasks, "add", noted)
     replayed(running, step(running, since=START - MINUTE))
     assert [key for key in written if key] == [event.id for event in events]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"until": START + 30 * MINUTE},
+        {"types": ("payment.completed",)},
+        {"only_failed": True},
+        {"since": START},
+    ],
+    ids=str,
+)
+def test_a_replay_of_a_part_of_a_pause_keeps_its_mark(
+    running: Running, subscription: Subscription, asked: dict[str, Any]
+) -> None:
+    assert running.subscriptions.change(replace(subscription, version=2, missed_since=START))
+    feed(running, 1)
+    replayed(running, step(running, **({"since": START - MINUTE} | asked)))
+    known = running.subscriptions.get("demo", "sub_1")
+    assert known is not None
+    assert known.missed_since == START
