@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     chosen = parser.add_subparsers(dest="action", required=True, metavar="action")
     check = _action(chosen, "check", "look for missing events of a tenant, and fill them")
     check.add_argument("tenant")
-    check.add_argument("--days", type=int, default=2, help="how far to look back; 2 days by default")
+    check.add_argument("--days", type=int, default=3, help="how far to look back; 3 days by default")
     _action(chosen, "letters", "read the letters of events-dlq again; those whose events are recorded go")
 
 

@@ -20,8 +20,9 @@ from postdate.stores.reports import noted_archive
 _WORKS_FOR: Final = timedelta(seconds=60)
 # Tenants are divided among so many branches of the machine.
 GROUPS: Final = 4
-# How far back events are looked for: a run of the night before may have failed.
-_EVENTS_SINCE: Final = timedelta(days=2)
+# How far back events are looked for. Those of the last 25 hours are left alone, and a run of the night before may have
+# failed.
+_EVENTS_SINCE: Final = timedelta(days=3)
 _CAUSE_CHARACTERS: Final = 500
 
 

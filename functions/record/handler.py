@@ -89,6 +89,7 @@ class Wired:
             mender=self.mender,
             recorder=self.recorder,
             load=load,
+            clock=self.clock,
         )
 
 

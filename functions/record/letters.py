@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from functions.record.changes import Change, change_of
-from functions.record.mend import EventsChecked, Mender
+from functions.record.mend import NEAR, EventsChecked, Mender
 from functions.record.record import Recorder
 from postdate.domain.errors import Unavailable
 from postdate.domain.event import Subject, kind_of_item
 from postdate.domain.payment import Payment
 from postdate.domain.task import Task
+from postdate.runtime.clock import Clock
 from postdate.runtime.observability import logger
 from postdate.stores.faults import REFUSALS
 
@@ -46,6 +47,7 @@ class Rereader:
     recorder: Recorder
     # Finds items by their ids.
     load: Callable[[Iterable[str]], Mapping[str, Payment | Task]]
+    clock: Clock
 
     def read(self, has_time: Callable[[], bool]) -> Reread:
         """A letter goes when its events are recorded, or have their deliveries. A letter that cannot be used stays, and
@@ -83,10 +85,10 @@ class Rereader:
         item = self.load([id]).get(id)
         kind = kind_of_item(id)
         # A young version may still be in its stream: a made event would be poorer than the real one.
-        if item is None or kind is None or item.history[-1].at > self.mender.young_from:
+        if item is None or kind is None or item.history[-1].at > self.clock.now() - NEAR:
             return False
         before = len(found.left)
-        self.mender.fill([Subject(tenant=item.tenant, kind=kind, id=id)], found)
+        self.mender.fill([Subject(tenant=item.tenant, kind=kind, id=id)], found, age=NEAR)
         return len(found.left) == before
 
     def _recorded(self, info: Mapping[str, Any]) -> bool:

@@ -20,8 +20,10 @@ from postdate.domain.task import Task
 from postdate.runtime.clock import Clock
 from postdate.stores.events import Events, FeedPage, page_before
 
-# A version that is younger may still be in its stream.
-YOUNG: Final = timedelta(minutes=10)
+# A record that is older has left its stream. An event that is made before its record comes stays poorer for ever.
+IN_STREAM: Final = timedelta(hours=25)
+# A record that a letter names is through its stream, and those of other versions of its row are near.
+NEAR: Final = timedelta(minutes=10)
 _PAGES_AT_ONCE: Final = 20
 _EVENTS_AT_ONCE: Final = 1000
 
@@ -50,10 +52,6 @@ class Mender:
         self._load = load
         self._clock = clock
 
-    @property
-    def young_from(self) -> datetime:
-        return self._clock.now() - YOUNG
-
     def check(
         self,
         tenant: str,
@@ -69,7 +67,7 @@ class Mender:
         while has_time():
             pages = self._events.pages(tenant, after=found.after or 0, limit=_PAGES_AT_ONCE)
             subjects = _subjects(pages) - seen
-            self.fill(subjects, found)
+            self.fill(subjects, found, age=IN_STREAM)
             seen |= subjects
             if len(pages) < _PAGES_AT_ONCE:
                 found.after = None
@@ -77,9 +75,9 @@ class Mender:
             found.after = pages[-1].number
         return found
 
-    def fill(self, subjects: Iterable[Subject], found: EventsChecked) -> None:
-        """Makes the missing events of these subjects. Subjects other than items have no history: what is missing is
-        named."""
+    def fill(self, subjects: Iterable[Subject], found: EventsChecked, *, age: timedelta) -> None:
+        """Makes the missing events of these subjects, of versions that are at least that old. Subjects other than items
+        have no history: what is missing is named."""
         subjects = list(subjects)
         for subject in subjects:
             if kind_of_item(subject.id) != subject.kind and subject.kind != "plan":
@@ -91,7 +89,7 @@ class Mender:
         for subject in wanted:
             found.subjects += 1
             item = items.get(subject.id)
-            missing, left = self._missing(subject, item)
+            missing, left = self._missing(subject, item, until=self._clock.now() - age)
             by_tenant[subject.tenant] += missing
             found.left += [subject.event_id(sequence) for sequence in left]
         for tenant, events in by_tenant.items():
@@ -99,12 +97,13 @@ class Mender:
                 self._recorder.record_events(tenant, events)
                 found.filled += [event.id for event in events]
 
-    def _missing(self, subject: Subject, item: Payment | Task | None) -> tuple[list[Event], list[int]]:
-        """The events that the item's history shows and that are not recorded, and the numbers of missing events that it
-        does not show."""
+    def _missing(
+        self, subject: Subject, item: Payment | Task | None, *, until: datetime
+    ) -> tuple[list[Event], list[int]]:
+        """The events up to an instant that the item's history shows and that are not recorded, and the numbers of
+        missing events that it does not show."""
         recorded = self._sequences(subject)
         told = {event.sequence: event for event in ([] if item is None else _events_of(item))}
-        until = self.young_from
         missing = [
             event
             for number, event in told.items()

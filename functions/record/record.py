@@ -116,8 +116,7 @@ class Recorder:
         """Records one tenant's events and makes their deliveries. Returns the ids of those that were there already.
         Raises Unavailable: the caller repeats all. A subscription that newer code alone can read holds up no other
         tenant of the shard: the deliveries of these events become a letter."""
-        stamped, there = self._record(tenant, events)
-        recorded = self._as_recorded(stamped, there)
+        recorded, there = self._record(tenant, events)
         # In any case, also for known events: an earlier try may have crashed before it notified.
         try:
             self._notify(tenant, recorded)
@@ -140,27 +139,28 @@ class Recorder:
                 raise Unavailable("a letter could not be written")
 
     def _as_recorded(self, stamped: Sequence[Event], there: Set[str]) -> list[Event]:
-        """Rows that were there keep the instant of their first recording."""
+        """Rows that were there keep what was recorded first: its instant, and its type if a history made them."""
         keys = [(event.subject, event.sequence) for event in stamped if event.id in there]
         stored = self._events.some(keys) if keys else {}
         return [stored.get((event.subject, event.sequence), event) for event in stamped]
 
     def _record(self, tenant: str, events: Sequence[Event]) -> tuple[list[Event], Set[str]]:
-        """Records the events of one tenant; returns them with their instant, and the ids of those that were there
+        """Records the events of one tenant; returns them as they are stored, and the ids of those that were there
         already."""
         end = self._end(tenant)
         now = self._clock.now()
         stamped = [replace(event, recorded_at=now) for event in events]
         there = self._events.put(stamped, after={tenant: end.number if end else 0})
-        entries = [FeedEntry.of(event) for event in events]
+        recorded = self._as_recorded(stamped, there)
+        entries = [FeedEntry.of(event) for event in recorded]
         # An earlier try wrote these rows. Their entries may be listed since the page that their rows name.
         if there:
             listed, newest = self._listed_behind(tenant, min(there.values()))
-            entries = [entry for entry in entries if entry not in listed]
+            entries = [entry for entry in entries if entry.key not in listed]
             end = newest or end
         for start in range(0, len(entries), ENTRIES_MAX):
             end = self._append(tenant, entries[start : start + ENTRIES_MAX], end)
-        return stamped, there.keys()
+        return recorded, there.keys()
 
     def _append(self, tenant: str, entries: Sequence[FeedEntry], end: _End | None) -> _End | None:
         """Writes the entries as the page after `end` and returns the newest page. No page up to `end` may contain one
@@ -183,7 +183,7 @@ class Recorder:
             if self._events.append(page):
                 return self._keep(page)
             listed, newest = self._listed_behind(tenant, end.number if end else 0)
-            left = [entry for entry in left if entry not in listed]
+            left = [entry for entry in left if entry.key not in listed]
             end = newest or end
             if not left:
                 return end
@@ -196,12 +196,12 @@ class Recorder:
                 self._keep(page)
         return self._ends.get(tenant)
 
-    def _listed_behind(self, tenant: str, number: int) -> tuple[set[FeedEntry], _End | None]:
-        """The entries of all pages behind this one, and the last of these pages; None if there is none."""
-        found, newest = set[FeedEntry](), None
+    def _listed_behind(self, tenant: str, number: int) -> tuple[set[tuple[str, str, int]], _End | None]:
+        """The keys of the entries of all pages behind this one, and the last of these pages; None if there is none."""
+        found, newest = set[tuple[str, str, int]](), None
         while pages := self._events.pages(tenant, after=number, limit=_PAGES_AT_ONCE):
             for page in pages:
-                found |= set(page.entries)
+                found |= {entry.key for entry in page.entries}
             newest = _End.of(pages[-1])
             self._keep(pages[-1])
             number = pages[-1].number

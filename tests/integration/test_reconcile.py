@@ -15,6 +15,7 @@ from functions.operate.handler import handler as operate
 from functions.reconcile import handler as reconcile
 from functions.reconcile import wiring as reconcile_wiring
 from functions.record import handler as record
+from functions.record.mend import IN_STREAM
 from postdate.domain import task
 from postdate.domain.due import Due, Packet, Via
 from postdate.domain.reconciling import ArchiveRun
@@ -32,6 +33,13 @@ from tests.machine import RETRY, Interpreted
 
 LATER: Final = timedelta(minutes=11)
 _tenants = count(1)
+
+
+class NextDay(SystemClock):
+    """Behind the last record that a stream may still have."""
+
+    def now(self) -> datetime:
+        return super().now() + IN_STREAM + LATER
 
 
 class Later(SystemClock):
@@ -71,7 +79,7 @@ def s3(engine: Engines) -> Any:
 @pytest.fixture(autouse=True)
 def wired_late(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     reconcile.wired.cache_clear()
-    monkeypatch.setattr(record.wired().mender, "_clock", Later())
+    monkeypatch.setattr(record.wired().mender, "_clock", NextDay())
     yield
     reconcile.wired.cache_clear()
 

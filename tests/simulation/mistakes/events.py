@@ -8,7 +8,7 @@ BUGS: Final = (
     bug(
         "an event that has a row counts as listed",
         f"{RECORD}:Recorder._record",
-        "entries = [entry for entry in entries if entry not in listed]",
+        "entries = [entry for entry in entries if entry.key not in listed]",
         "entries = [FeedEntry.of(event) for event in events if event.id not in there]",
         mix="followed",
     ),
@@ -91,5 +91,13 @@ BUGS: Final = (
         "is_whole and step.since <= since",
         "step.since <= since",
         test="tests/unit/run_tasks/test_replay.py::test_a_replay_of_a_part_of_a_pause_keeps_its_mark",
+    ),
+    bug(
+        "a record is listed again behind the event that a history made",
+        f"{RECORD}:Recorder._record",
+        "entry.key not in listed",
+        "entry not in listed",
+        test="tests/unit/record/test_mend.py"
+        "::test_a_record_behind_the_event_that_a_history_made_is_not_listed_again",
     ),
 )

@@ -8,17 +8,17 @@ from typing import Any
 from functions.record import items
 from functions.record.changes import Change
 from functions.record.letters import Rereader
-from functions.record.mend import YOUNG, EventsChecked, Mender
-from postdate.domain import money
+from functions.record.mend import IN_STREAM, NEAR, EventsChecked, Mender
+from postdate.domain import money, payment_event
 from postdate.domain.errors import Unreadable
 from postdate.domain.event import Event, Subject
 from postdate.domain.payment import Payment
 from postdate.domain.task import Task
 from postdate.stores import task_row
 from tests.unit.doubles import MINUTE, SECOND, START, a_task, claimed
-from tests.unit.record.test_record import World, change, payment, then, world  # noqa: F401
+from tests.unit.record.test_record import FAR, World, change, payment, then, world  # noqa: F401
 
-LATER = YOUNG + MINUTE
+LATER = IN_STREAM + MINUTE
 
 
 class Letters:
@@ -89,8 +89,10 @@ def test_a_missing_event_is_made_from_the_history_and_listed_once(world: World) 
 
 def test_a_version_that_may_still_be_in_its_stream_is_left_alone(world: World) -> None:  # noqa: F811
     third = history(world)[-1]
-    world.clock.move(-LATER)
+    world.clock.move(-2 * MINUTE)
     assert check(world, third).filled == []
+    world.clock.move(2 * MINUTE)
+    assert check(world, third).filled != []
 
 
 def test_an_event_that_no_history_tells_of_is_named(world: World) -> None:  # noqa: F811
@@ -104,7 +106,7 @@ def test_a_task_tells_its_claims_and_its_ends(world: World) -> None:  # noqa: F8
     told = mender(world, task)
     found = EventsChecked()
     world.clock.move(LATER)
-    told.fill([Subject(tenant="demo", kind="task", id=task.id)], found)
+    told.fill([Subject(tenant="demo", kind="task", id=task.id)], found, age=NEAR)
     subject = Subject(tenant="demo", kind="task", id=task.id)
     assert [event.type for event in world.events.of(subject, limit=9)] == ["task.registered", "task.started"]
     row = task_row.attributes_of(task, listing_shards=2, retention=MINUTE)
@@ -124,6 +126,7 @@ def rereader(world: World, letters: Letters, *stored: Payment | Task) -> Rereade
         mender=mender(world, *stored),
         recorder=world.worker(),
         load=lambda ids: {id: known[id] for id in ids if id in known},
+        clock=world.clock,
     )
 
 
@@ -139,7 +142,7 @@ def test_a_letter_goes_when_its_events_are_recorded(world: World) -> None:  # no
 
 def test_a_letter_about_a_young_version_stays(world: World) -> None:  # noqa: F811
     third = history(world)[-1]
-    world.clock.move(-LATER)
+    world.clock.move(-IN_STREAM)
     letters = Letters({"table": "payments", "keys": {"slot": "x", "id": third.id}, "number": "2"})
     assert rereader(world, letters, third).read(lambda: True).kept == 1
 
@@ -197,3 +200,30 @@ def test_a_letter_about_deliveries_goes_when_they_are_made(world: World) -> None
     letters.seen.clear()
     assert reading.read(lambda: True).deleted == 1
     assert told == [("demo", [1])]
+
+
+def test_a_record_behind_the_event_that_a_history_made_is_not_listed_again(world: World) -> None:  # noqa: F811
+    """The history told another type than the record does."""
+    first = payment()
+    second = then(first, money.edit, now=START + SECOND, due_at=FAR + MINUTE, why="changed scheduled_time")
+    real, early = change(first, second), change(None, first)
+    world.worker().record([early])
+    made = payment_event.events_of_history(second, after=1)
+    world.worker().record_events("demo", [replace(each, type="payment.changed") for each in made])
+    told: list[list[str]] = []
+    world.worker(lambda tenant, events: told.append([event.type for event in events])).record([real])
+    assert [(entry.sequence, entry.type) for entry in world.events.feed()] == [
+        (1, "payment.scheduled"),
+        (2, "payment.changed"),
+    ]
+    assert told == [["payment.changed"]]
+
+
+def test_a_record_whose_event_was_made_and_not_listed_is_listed_as_it_is_stored(world: World) -> None:  # noqa: F811
+    first = payment()
+    (made,) = payment_event.events_of_history(first, after=0)
+    world.events.put([replace(made, type="payment.changed", recorded_at=START)], after={"demo": 0})
+    world.worker().record([change(None, first)])
+    (entry,) = world.events.feed()
+    assert entry.type == "payment.changed"
+    assert entry in world.events.listed("demo", [entry])
