@@ -46,9 +46,8 @@ class Wired:
         self.clock = SystemClock()
         self.letters = LetterSender(url=given.events_dlq_url, client=aws.client("sqs"))
         dynamodb, shards = aws.client("dynamodb"), ShardPlan.parse(given.shard_plan)
-        events = DynamoEvents(
-            table=given.events_table, client=dynamodb, kept=timedelta(days=given.events_kept_days)
-        )
+        kept = timedelta(days=given.events_kept_days)
+        events = DynamoEvents(table=given.events_table, client=dynamodb, kept=kept)
         self.calendar = DynamoCalendar(table=given.slots_table, client=dynamodb)
         self.tiers = Tiers(DynamoTenants(table=given.tenants_table, client=dynamodb).get, clock=self.clock)
         notifier = Notifier(
@@ -81,7 +80,7 @@ class Wired:
             clock=self.clock,
         )
         load = Items(client=dynamodb, items_table=given.items_table, payments_table=given.payments_table).load
-        self.mender = Mender(events=events, recorder=self.recorder, load=load, clock=self.clock)
+        self.mender = Mender(events=events, recorder=self.recorder, load=load, kept=kept, clock=self.clock)
         self.rereader = Rereader(
             url=given.events_dlq_url,
             sqs=aws.client("sqs"),

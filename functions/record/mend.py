@@ -3,7 +3,7 @@
 An event goes missing when its record could not be read: a newer release wrote the row, or a mistake of ours stopped the
 recorder at it. The feed then tells of an earlier or a later version of the same item, or a letter names the row. An
 event that is made here is `reconstructed`: a history has no values but those of the newest version. It is listed and
-delivered like any other, and it is made once.
+delivered like any other, and it is made once. Events expire, and an expired one is not missing.
 """
 
 from collections import defaultdict
@@ -46,8 +46,13 @@ class EventsChecked:
 
 
 class Mender:
-    def __init__(self, *, events: Events, recorder: Recorder, load: Load, clock: Clock) -> None:
+    """`kept` is the time for which events stay in their table."""
+
+    def __init__(
+        self, *, events: Events, recorder: Recorder, load: Load, kept: timedelta, clock: Clock
+    ) -> None:
         self._events = events
+        self._kept = kept
         self._recorder = recorder
         self._load = load
         self._clock = clock
@@ -102,27 +107,45 @@ class Mender:
     ) -> tuple[list[Event], list[int]]:
         """The events up to an instant that the item's history shows and that are not recorded, and the numbers of
         missing events that it does not show."""
-        recorded = self._sequences(subject)
-        told = {event.sequence: event for event in ([] if item is None else _events_of(item))}
+        recorded = self._recorded(subject)
+        told = {} if item is None else self._unexpired(_events_of(item))
         missing = [
-            event
-            for number, event in told.items()
-            if number not in recorded and event.occurred_at <= until and item is not None
+            event for number, event in told.items() if number not in recorded and event.occurred_at <= until
         ]
         # Versions above the newest one that is known are no gap.
         newest = max((*recorded, *(event.sequence for event in missing)), default=0)
-        left = set(range(1, newest)) - recorded - {event.sequence for event in missing} - told.keys()
-        return missing, sorted(left)
+        first = self._first(subject, recorded | told, has_history=item is not None)
+        return missing, [number for number in range(first, newest) if number not in recorded | told]
 
     def _gaps(self, subject: Subject) -> list[int]:
-        recorded = self._sequences(subject)
-        return sorted(set(range(1, max(recorded, default=0))) - recorded)
+        recorded = self._recorded(subject)
+        first = self._first(subject, recorded, has_history=False)
+        return [number for number in range(first, max(recorded, default=0)) if number not in recorded]
 
-    def _sequences(self, subject: Subject) -> set[int]:
-        found: set[int] = set()
+    def _first(self, subject: Subject, known: Mapping[int, Event], *, has_history: bool) -> int:
+        """The lowest sequence that cannot have expired. A history tells when the first version was made. Of a tenant
+        whose own first event cannot have expired, no other one can. The first page of its feed would not tell: a feed
+        that has expired begins with a first page again."""
+        lowest = min(self._unexpired(known.values()), default=max(known, default=1))
+        if has_history or lowest == 1:
+            return lowest
+        owner = Subject(tenant=subject.tenant, kind="tenant", id=subject.tenant), 1
+        return 1 if self._unexpired(self._events.some([owner]).values()) else lowest
+
+    def _unexpired(self, events: Iterable[Event]) -> dict[int, Event]:
+        """Events by their sequences, without those that occurred so long ago that they may have expired. An event
+        expires by the instant of its recording, which is later, and its row is removed up to some days later."""
+        return {event.sequence: event for event in events if event.occurred_at > self._expired_until}
+
+    @property
+    def _expired_until(self) -> datetime:
+        return self._clock.now() - self._kept
+
+    def _recorded(self, subject: Subject) -> dict[int, Event]:
+        found: dict[int, Event] = {}
         after = 0
         while events := self._events.of(subject, after=after, limit=_EVENTS_AT_ONCE):
-            found |= {event.sequence for event in events}
+            found |= {event.sequence: event for event in events}
             after = events[-1].sequence
         return found
 

@@ -18,6 +18,7 @@ from functions.record import handler as record
 from functions.record.mend import IN_STREAM
 from postdate.domain import task
 from postdate.domain.due import Due, Packet, Via
+from postdate.domain.event import Event, Subject
 from postdate.domain.reconciling import ArchiveRun
 from postdate.domain.slots import item_id
 from postdate.runtime.clock import SystemClock
@@ -271,7 +272,11 @@ def test_twelve_kinds_of_corruption_are_named_and_none_is_repaired(
     packet = text_of(Packet(tenant=tenant, via=Via.DEAD, dues=(due,)))
     sent = world.sqs.send_message(QueueUrl=world.queues["tasks-dlq"], MessageBody=packet)
     expected.add(("letter_has_item", sent["MessageId"]))
-    # 12. An event that no history tells of. A gap that a history tells of is filled.
+    # 12. An event that no history tells of. A gap that a history tells of is filled. The tenant is young: none of its
+    # events has expired.
+    owner = Subject(tenant=tenant, kind="tenant", id=tenant)
+    created = Event(subject=owner, type="tenant.created", sequence=1, occurred_at=Later().now())
+    record.wired().recorder.record_events(tenant, [created])
     events = rows(world, "events", tenant=tenant)
     lost = [row for row in events if books.paid["payer0"][0] in row["subject"]["S"]]
     remove(world, "events", min(lost, key=lambda row: row["sequence"]["S"]), "subject", "sequence")

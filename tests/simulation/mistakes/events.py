@@ -100,4 +100,11 @@ BUGS: Final = (
         test="tests/unit/record/test_mend.py"
         "::test_a_record_behind_the_event_that_a_history_made_is_not_listed_again",
     ),
+    bug(
+        "an event that has expired counts as missing",
+        "functions.record.mend:Mender._unexpired",
+        "if event.occurred_at > self._expired_until",
+        "",
+        test="tests/unit/record/test_mend.py::test_an_event_that_has_expired_is_not_made_again",
+    ),
 )

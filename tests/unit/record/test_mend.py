@@ -3,13 +3,14 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from functions.record import items
 from functions.record.changes import Change
 from functions.record.letters import Rereader
 from functions.record.mend import IN_STREAM, NEAR, EventsChecked, Mender
-from postdate.domain import money, payment_event
+from postdate.domain import money, payment_event, settlement
 from postdate.domain.errors import Unreadable
 from postdate.domain.event import Event, Subject
 from postdate.domain.payment import Payment
@@ -19,6 +20,7 @@ from tests.unit.doubles import MINUTE, SECOND, START, a_task, claimed
 from tests.unit.record.test_record import FAR, World, change, payment, then, world  # noqa: F401
 
 LATER = IN_STREAM + MINUTE
+KEPT = timedelta(days=400)
 
 
 class Letters:
@@ -65,11 +67,22 @@ def mender(world: World, *stored: Payment | Task) -> Mender:  # noqa: F811
     def load(ids: Iterable[str]) -> dict[str, Payment | Task]:
         return {id: known[id] for id in ids if id in known}
 
-    return Mender(events=world.events, recorder=world.worker(), load=load, clock=world.clock)
+    return Mender(events=world.events, recorder=world.worker(), load=load, kept=KEPT, clock=world.clock)
 
 
 def check(world: World, *stored: Payment | Task) -> EventsChecked:  # noqa: F811
-    return mender(world, *stored).check("demo", since=START, after=None, has_time=lambda: True)
+    since = max(START, world.clock.now() - timedelta(days=3))
+    return mender(world, *stored).check("demo", since=since, after=None, has_time=lambda: True)
+
+
+def created() -> Event:
+    subject = Subject(tenant="demo", kind="tenant", id="demo")
+    return Event(subject=subject, type="tenant.created", sequence=1, occurred_at=START)
+
+
+def account(sequence: int, at: datetime) -> Event:
+    subject = Subject(tenant="demo", kind="account", id="alice")
+    return Event(subject=subject, type="account.changed", sequence=sequence, occurred_at=at)
 
 
 def test_a_missing_event_is_made_from_the_history_and_listed_once(world: World) -> None:  # noqa: F811
@@ -227,3 +240,62 @@ def test_a_record_whose_event_was_made_and_not_listed_is_listed_as_it_is_stored(
     (entry,) = world.events.feed()
     assert entry.type == "payment.changed"
     assert entry in world.events.listed("demo", [entry])
+
+
+def expired(world: World, now: datetime) -> None:  # noqa: F811
+    """Removes what events and pages are older than they are kept."""
+    world.events.drop(before=now - KEPT)
+
+
+def test_an_event_that_has_expired_is_not_made_again(world: World) -> None:  # noqa: F811
+    first = payment()
+    world.worker().record([change(None, first)])
+    world.clock.move(timedelta(days=700))
+    expired(world, world.clock.now())
+    done = then(first, settlement.settle, now=world.clock.now())
+    world.worker().record([change(first, done)])
+    world.clock.move(timedelta(days=2))
+    found = check(world, done)
+    assert (found.subjects, found.filled, found.left) == (1, [], [])
+    assert [entry.sequence for entry in world.events.feed()] == [2]
+
+
+def test_an_expired_event_of_an_account_is_no_gap(world: World) -> None:  # noqa: F811
+    began = world.clock.now()
+    world.worker().record_events("demo", [created()])
+    for sequence, day in enumerate((0, 10, 500), start=1):
+        world.clock.move(began + timedelta(days=day) - world.clock.now())
+        expired(world, world.clock.now())
+        world.worker().record_events("demo", [account(sequence, world.clock.now())])
+        assert check(world).left == []
+    # The feed begins anew.
+    assert [page.number for page in world.events.pages("demo", limit=9)] == [1]
+
+
+def test_a_row_that_outlives_its_expiry_makes_no_gap_behind_it(world: World) -> None:  # noqa: F811
+    """Expired rows are removed in any order, up to some days later."""
+    world.worker().record_events("demo", [account(1, START)])
+    world.clock.move(timedelta(days=500))
+    world.worker().record_events("demo", [account(3, world.clock.now())])
+    assert check(world).left == []
+
+
+def test_a_gap_of_an_account_is_named(world: World) -> None:  # noqa: F811
+    """Of a tenant whose first event is there also the first ones of the account, behind expired ones no other."""
+    world.worker().record_events("demo", [account(2, START), account(4, START)])
+    assert check(world).left == [account(3, START).id]
+    world.worker().record_events("demo", [created()])
+    assert check(world).left == [account(1, START).id, account(3, START).id]
+    world.clock.move(timedelta(days=500))
+    world.worker().record_events("demo", [account(7, world.clock.now()), account(9, world.clock.now())])
+    assert check(world).left == [account(8, START).id]
+
+
+def test_an_event_that_no_history_tells_of_and_that_cannot_have_expired_is_named(
+    world: World,  # noqa: F811
+) -> None:
+    world.worker().record_events("demo", [created()])
+    first = payment()
+    second = then(first, money.edit, now=START + SECOND, amount=150, why="changed amount")
+    world.worker().record([change(first, second)])
+    assert check(world).left == [f"evt_1_{first.id}"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -40,6 +40,15 @@ class ScriptedEvents(Scripted, MemoryEvents):
     def append(self, page: FeedPage) -> bool:
         self._happens("append")
         return super().append(page)
+
+    def drop(self, *, before: datetime) -> None:
+        """Removes what was recorded before this instant."""
+        for key, (event, _) in [*self._events.items()]:
+            if event.recorded_at is not None and event.recorded_at < before:
+                del self._events[key]
+        for place, page in [*self._pages.items()]:
+            if page.recorded_at < before:
+                del self._pages[place]
 
     def feed(self, tenant: str = "demo") -> list[FeedEntry]:
         return [entry for page in self.pages(tenant, limit=10_000) for entry in page.entries]
