@@ -2,7 +2,7 @@
 whose deliveries could not be made."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -20,6 +20,8 @@ from postdate.stores.faults import REFUSALS
 _AT_ONCE: Final = 10
 _HIDDEN_SECONDS: Final = 120
 _RECORDS_MAX: Final = 1000
+# An open shard always has a further iterator.
+_ANSWERS_MAX: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -93,23 +95,35 @@ class Rereader:
 
     def _recorded(self, info: Mapping[str, Any]) -> bool:
         """Records the stretch again, as long as the stream has it: for a day."""
-        changes = list(self._changes(info))
+        changes = self._changes(info)
+        if changes is None:
+            return False
         done = self.recorder.record(changes)
-        return bool(changes) and not done.failed and not done.poisoned
+        return not done.failed and not done.poisoned
 
-    def _changes(self, info: Mapping[str, Any]) -> Iterator[Change]:
-        """Reads the changes of a failed batch again from the stream, by the numbers that its letter names."""
-        last = int(info["endSequenceNumber"])
+    def _changes(self, info: Mapping[str, Any]) -> list[Change] | None:
+        """Reads the changes of a failed batch again from the stream, by the numbers that its letter names. An answer of
+        the stream may have a part of them, or none. None if the last one was not read."""
+        last, found = int(info["endSequenceNumber"]), list[Change]()
         iterator = self.streams.get_shard_iterator(
             StreamArn=info["streamArn"],
             ShardId=info["shardId"],
             ShardIteratorType="AT_SEQUENCE_NUMBER",
             SequenceNumber=info["startSequenceNumber"],
         )["ShardIterator"]
-        records = self.streams.get_records(ShardIterator=iterator, Limit=_RECORDS_MAX)["Records"]
-        for record in records:
-            if int(record["dynamodb"]["SequenceNumber"]) > last:
-                return
-            change = change_of({**record, "eventSourceARN": info["streamArn"]})
-            if change is not None:
-                yield change
+        for _ in range(_ANSWERS_MAX):
+            answer = self.streams.get_records(ShardIterator=iterator, Limit=_RECORDS_MAX)
+            for record in answer["Records"]:
+                number = int(record["dynamodb"]["SequenceNumber"])
+                if number > last:
+                    return found
+                change = change_of({**record, "eventSourceARN": info["streamArn"]})
+                if change is not None:
+                    found.append(change)
+                if number == last:
+                    return found
+            # A shard that is closed and read to its end has no further iterator.
+            iterator = answer.get("NextShardIterator")
+            if iterator is None:
+                break
+        return None

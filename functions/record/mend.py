@@ -14,11 +14,11 @@ from typing import Final
 
 from functions.record.record import Recorder
 from postdate.domain import payment_event, task_event
-from postdate.domain.event import Event, Subject, kind_of_item
+from postdate.domain.event import Event, Subject
 from postdate.domain.payment import Payment
 from postdate.domain.task import Task
 from postdate.runtime.clock import Clock
-from postdate.stores.events import Events, FeedPage, page_before
+from postdate.stores.events import Events, FeedEntry, FeedPage, page_before
 
 # A record that is older has left its stream. An event that is made before its record comes stays poorer for ever.
 IN_STREAM: Final = timedelta(hours=25)
@@ -45,6 +45,39 @@ class EventsChecked:
     after: int | None = None
 
 
+@dataclass(kw_only=True, slots=True)
+class _Span:
+    """What one search has read: pages of a feed, and rows that it has not found on them."""
+
+    # The instants of the first page and of the last one; None before they are read.
+    began: datetime | None = None
+    ended: datetime | None = None
+    # The keys of all entries.
+    listed: set[tuple[str, str, int]] = field(default_factory=set)
+    # The rows, with the instants of their recording.
+    rows: dict[tuple[Subject, int], datetime] = field(default_factory=dict)
+
+    def read(self, pages: Sequence[FeedPage]) -> None:
+        for page in pages:
+            self.began, self.ended = self.began or page.recorded_at, page.recorded_at
+            self.listed |= {entry.key for entry in page.entries}
+
+    def meet(self, rows: Mapping[tuple[Subject, int], datetime]) -> None:
+        """Keeps rows that were recorded since the first page and are not on the pages so far."""
+        for (subject, sequence), at in rows.items():
+            key = subject.kind, subject.id, sequence
+            if self.began is not None and at >= self.began and key not in self.listed:
+                self.rows[subject, sequence] = at
+
+    def unlisted(self, *, until: datetime) -> list[tuple[Subject, int]]:
+        """The rows up to an instant that no page lists."""
+        return [
+            (subject, sequence)
+            for (subject, sequence), at in self.rows.items()
+            if at <= until and (subject.kind, subject.id, sequence) not in self.listed
+        ]
+
+
 class Mender:
     """`kept` is the time for which events stay in their table."""
 
@@ -65,62 +98,86 @@ class Mender:
         after: int | None,
         has_time: Callable[[], bool],
     ) -> EventsChecked:
-        """Looks at each subject of which an event was recorded since then, and at all of its versions. Raises
-        Unavailable; what was filled by then stays filled."""
+        """Looks at each subject of which an event was recorded since then, and at all of its versions. Also lists the
+        rows of these subjects that were recorded in the span and that no page lists. Raises Unavailable; what was
+        filled by then stays filled."""
         found = EventsChecked(after=page_before(self._events, tenant, since) if after is None else after)
-        seen: set[Subject] = set()
+        span, seen, until = _Span(), set[Subject](), self._clock.now() - IN_STREAM
         while has_time():
             pages = self._events.pages(tenant, after=found.after or 0, limit=_PAGES_AT_ONCE)
+            span.read(pages)
             subjects = _subjects(pages) - seen
-            self.fill(subjects, found, age=IN_STREAM)
+            span.meet(self.fill(subjects, found, age=IN_STREAM))
             seen |= subjects
             if len(pages) < _PAGES_AT_ONCE:
                 found.after = None
                 break
             found.after = pages[-1].number
+        if found.after is not None:
+            # Rows of the last pages may be listed on the next ones.
+            until = min(until, span.ended or until)
+            span.read(self._events.pages(tenant, after=found.after, limit=_PAGES_AT_ONCE))
+        if unlisted := span.unlisted(until=until):
+            self._list(tenant, unlisted, found)
         return found
 
-    def fill(self, subjects: Iterable[Subject], found: EventsChecked, *, age: timedelta) -> None:
+    def _list(self, tenant: str, unlisted: Iterable[tuple[Subject, int]], found: EventsChecked) -> None:
+        """Lists and delivers recorded events. The recorder looks for each of them on all pages since its row, so what a
+        page lists is not listed again. Nobody else repairs such a row: its worker died, and its record has left the
+        stream."""
+        newest = self._events.pages(tenant, limit=1, newest_first=True)
+        after = max((page.number for page in newest), default=0)
+        rows = self._events.some(unlisted)
+        in_order = sorted(rows.values(), key=lambda event: (event.occurred_at, event.sequence))
+        self._recorder.record_events(tenant, in_order)
+        wanted = {FeedEntry.of(event).key: event.id for event in rows.values()}
+        while pages := self._events.pages(tenant, after=after, limit=_PAGES_AT_ONCE):
+            listed = (entry.key for page in pages for entry in page.entries)
+            found.filled += [wanted.pop(key) for key in listed if key in wanted]
+            after = pages[-1].number
+
+    def fill(
+        self, subjects: Iterable[Subject], found: EventsChecked, *, age: timedelta
+    ) -> Mapping[tuple[Subject, int], datetime]:
         """Makes the missing events of these subjects, of versions that are at least that old. Subjects other than items
-        have no history: what is missing is named."""
+        have no history: what is missing is named. Returns the rows that were there, with the instants of their
+        recording."""
         subjects = list(subjects)
-        for subject in subjects:
-            if kind_of_item(subject.id) != subject.kind and subject.kind != "plan":
-                found.subjects += 1
-                found.left += [subject.event_id(number) for number in self._gaps(subject)]
-        wanted = [each for each in subjects if kind_of_item(each.id) == each.kind and each.kind != "plan"]
-        items = self._load(each.id for each in wanted)
+        items = self._load(each.id for each in subjects if _has_history(each))
+        rows: dict[tuple[Subject, int], datetime] = {}
         by_tenant: dict[str, list[Event]] = defaultdict(list)
-        for subject in wanted:
+        for subject in subjects:
+            recorded = self._recorded(subject)
+            rows |= {
+                (subject, each.sequence): each.recorded_at for each in recorded.values() if each.recorded_at
+            }
+            if subject.kind == "plan":
+                continue
             found.subjects += 1
-            item = items.get(subject.id)
-            missing, left = self._missing(subject, item, until=self._clock.now() - age)
+            item = items.get(subject.id) if _has_history(subject) else None
+            missing, left = self._missing(subject, item, recorded, until=self._clock.now() - age)
             by_tenant[subject.tenant] += missing
             found.left += [subject.event_id(sequence) for sequence in left]
         for tenant, events in by_tenant.items():
             if events:
                 self._recorder.record_events(tenant, events)
                 found.filled += [event.id for event in events]
+        return rows
 
     def _missing(
-        self, subject: Subject, item: Payment | Task | None, *, until: datetime
+        self, subject: Subject, item: Payment | Task | None, recorded: Mapping[int, Event], *, until: datetime
     ) -> tuple[list[Event], list[int]]:
         """The events up to an instant that the item's history shows and that are not recorded, and the numbers of
         missing events that it does not show."""
-        recorded = self._recorded(subject)
         told = {} if item is None else self._unexpired(_events_of(item))
         missing = [
             event for number, event in told.items() if number not in recorded and event.occurred_at <= until
         ]
         # Versions above the newest one that is known are no gap.
         newest = max((*recorded, *(event.sequence for event in missing)), default=0)
-        first = self._first(subject, recorded | told, has_history=item is not None)
-        return missing, [number for number in range(first, newest) if number not in recorded | told]
-
-    def _gaps(self, subject: Subject) -> list[int]:
-        recorded = self._recorded(subject)
-        first = self._first(subject, recorded, has_history=False)
-        return [number for number in range(first, max(recorded, default=0)) if number not in recorded]
+        known = {**recorded, **told}
+        first = self._first(subject, known, has_history=item is not None)
+        return missing, [number for number in range(first, newest) if number not in known]
 
     def _first(self, subject: Subject, known: Mapping[int, Event], *, has_history: bool) -> int:
         """The lowest sequence that cannot have expired. A history tells when the first version was made. Of a tenant
@@ -148,6 +205,10 @@ class Mender:
             found |= {event.sequence: event for event in events}
             after = events[-1].sequence
         return found
+
+
+def _has_history(subject: Subject) -> bool:
+    return subject.is_item and subject.kind != "plan"
 
 
 def _subjects(pages: Sequence[FeedPage]) -> set[Subject]:

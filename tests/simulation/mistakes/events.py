@@ -107,4 +107,11 @@ BUGS: Final = (
         "",
         test="tests/unit/record/test_mend.py::test_an_event_that_has_expired_is_not_made_again",
     ),
+    bug(
+        "a row that no page lists stays so",
+        "functions.record.mend:Mender.check",
+        "if unlisted := span.unlisted(until=until):",
+        "if unlisted := []:",
+        test="tests/unit/record/test_mend.py::test_a_row_that_no_page_lists_is_listed_and_delivered_once",
+    ),
 )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from functions.record import items
+from functions.record import items, payments
 from functions.record.changes import Change
 from functions.record.letters import Rereader
 from functions.record.mend import IN_STREAM, NEAR, EventsChecked, Mender
@@ -18,6 +18,7 @@ from postdate.domain.task import Task
 from postdate.stores import task_row
 from tests.unit.doubles import MINUTE, SECOND, START, a_task, claimed
 from tests.unit.record.test_record import FAR, World, change, payment, then, world  # noqa: F401
+from tests.unit.record.test_record import history as history_of
 
 LATER = IN_STREAM + MINUTE
 KEPT = timedelta(days=400)
@@ -45,10 +46,12 @@ class Letters:
         return {"ShardIterator": asked["SequenceNumber"]}
 
     def get_records(self, **asked: Any) -> dict[str, Any]:
+        """One record for an iterator, or none. The next iterator is that of the next number; None at the end."""
         first = int(asked["ShardIterator"])
-        return {
-            "Records": [each for each in self.records if int(each["dynamodb"]["SequenceNumber"]) >= first]
-        }
+        numbers = [int(each["dynamodb"]["SequenceNumber"]) for each in self.records]
+        records = [each for each, number in zip(self.records, numbers, strict=True) if number == first]
+        following = {"NextShardIterator": str(first + 1)} if first <= max(numbers, default=0) else {}
+        return {"Records": records} | following
 
 
 def history(world: World) -> list[Payment]:  # noqa: F811
@@ -168,20 +171,20 @@ def test_a_stretch_of_a_stream_is_recorded_again(world: World) -> None:  # noqa:
                 "streamArn": "arn:aws:dynamodb:eu-central-1:1:table/payments/stream/1",
                 "shardId": "shard-1",
                 "startSequenceNumber": "7",
-                "endSequenceNumber": "7",
+                "endSequenceNumber": "9",
             }
         }
     )
-    made = change(None, first)
+    made, others, beyond = change(None, first), change(None, payment(2)), change(None, payment(3))
     letters.records = [
         {
             "eventName": "INSERT",
-            "dynamodb": {"SequenceNumber": number, "Keys": dict(made.keys), "NewImage": dict(made.after)},
+            "dynamodb": {"SequenceNumber": number, "Keys": dict(each.keys), "NewImage": dict(each.after)},
         }
-        for number in ("7", "8")
+        for number, each in (("7", made), ("9", others), ("10", beyond))
     ]
     assert rereader(world, letters).read(lambda: True).deleted == 1
-    assert [entry.sequence for entry in world.events.feed()] == [1]
+    assert [entry.id for entry in world.events.feed()] == [payment(1).id, payment(2).id]
 
 
 def test_a_stretch_that_the_stream_no_longer_has_stays_a_letter(world: World) -> None:  # noqa: F811
@@ -299,3 +302,64 @@ def test_an_event_that_no_history_tells_of_and_that_cannot_have_expired_is_named
     second = then(first, money.edit, now=START + SECOND, amount=150, why="changed amount")
     world.worker().record([change(first, second)])
     assert check(world).left == [f"evt_1_{first.id}"]
+
+
+def test_a_stretch_that_is_not_read_to_its_end_stays_a_letter(world: World) -> None:  # noqa: F811
+    letters = Letters(
+        {
+            "DDBStreamBatchInfo": {
+                "streamArn": "arn:aws:dynamodb:eu-central-1:1:table/payments/stream/1",
+                "shardId": "shard-1",
+                "startSequenceNumber": "7",
+                "endSequenceNumber": "9",
+            }
+        }
+    )
+    made = change(None, payment())
+    images = {"SequenceNumber": "7", "Keys": dict(made.keys), "NewImage": dict(made.after)}
+    letters.records = [{"eventName": "INSERT", "dynamodb": images}]
+    assert rereader(world, letters).read(lambda: True).kept == 1
+
+
+def test_a_row_that_no_page_lists_is_listed_and_delivered_once(world: World) -> None:  # noqa: F811
+    """The worker died between the row and its page, and the record never came again."""
+    told: list[list[int]] = []
+    first = payment()
+    second = then(first, money.edit, now=START + SECOND, amount=150, why="changed amount")
+    third = then(second, money.edit, now=START + 2 * SECOND, amount=200, why="changed amount")
+    world.worker().record([change(None, first)])
+    made = payments.event_of(change(first, second))
+    assert made is not None
+    world.events.put([replace(made, recorded_at=START)], after={"demo": 1})
+    world.worker().record([change(second, third)])
+    world.clock.move(LATER)
+    repairing = mender(world, third)
+    repairing._recorder = world.worker(lambda _, events: told.append([event.sequence for event in events]))
+    found = repairing.check("demo", since=START, after=None, has_time=lambda: True)
+    assert (found.filled, found.left) == ([f"evt_2_{first.id}"], [])
+    assert [entry.sequence for entry in world.events.feed()] == [1, 3, 2]
+    assert told == [[2]]
+    assert check(world, third).filled == []
+
+
+def test_a_search_that_breaks_off_lists_nothing_that_a_later_page_lists(
+    world: World,  # noqa: F811
+) -> None:
+    """The recorder would find the entry, but only behind all pages since the row."""
+    long = history_of(payment(), 25)
+    for each in long:
+        world.worker().record([each])
+        world.clock.move(SECOND)
+    world.clock.move(LATER)
+    looks = iter([True, False])
+    repairing = mender(world)
+    repairing._recorder = Refusing()  # type: ignore[assignment]
+    found = repairing.check("demo", since=START, after=None, has_time=lambda: next(looks))
+    assert (found.after, found.filled, found.left) == (20, [], [])
+    found = repairing.check("demo", since=START, after=20, has_time=lambda: True)
+    assert (found.after, found.filled, found.left) == (None, [], [])
+
+
+class Refusing:
+    def record_events(self, tenant: str, events: Sequence[Event]) -> None:
+        raise AssertionError("nothing is to be recorded")
