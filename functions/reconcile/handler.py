@@ -84,13 +84,24 @@ def _check_tenant(event: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _note_events(papers: Papers, given: Mapping[str, Any], events: Mapping[str, Any]) -> None:
-    """Events that no history tells of are findings. Those that were filled are told, and a check that failed."""
+    """The missing events of a subject that no history tells of are a finding about the first of them. Those that were
+    filled are told, and a check that failed."""
     tenant, page = given["tenant"], given["events_after"] or 0
     findings = [
-        Finding(check=EVENTS_COMPLETE, tenant=tenant, subject=each, observed=None, expected="an event")
+        Finding(
+            check=EVENTS_COMPLETE,
+            tenant=tenant,
+            subject=each["event_id"],
+            observed=f"{each['count']} missing up to number {each['last']}",
+            expected="an event",
+        )
         for each in events.get("left", ())
     ]
-    told: dict[str, Any] = {"filled": list(events.get("filled", ())), "subjects": events.get("subjects", 0)}
+    told: dict[str, Any] = {
+        "filled": list(events.get("filled", ())),
+        "filled_count": events.get("filled_count", 0),
+        "subjects": events.get("subjects", 0),
+    }
     if "Error" in events:
         told["moving"] = [f"events of {tenant}"]
     papers.put_found(f"events-{tenant}-{page:012d}", findings, **told)

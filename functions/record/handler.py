@@ -144,8 +144,8 @@ def _mended(event: Mapping[str, Any], has_time: Callable[[], bool]) -> dict[str,
         extra={
             "action": "gaps_checked",
             "subjects": found.subjects,
-            "filled": len(found.filled),
-            "left": len(found.left),
+            "filled": found.filled_count,
+            "left": sum(gap.count for gap in found.left),
         },
     )
     return asdict(found)

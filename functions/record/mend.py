@@ -26,23 +26,48 @@ IN_STREAM: Final = timedelta(hours=25)
 NEAR: Final = timedelta(minutes=10)
 _PAGES_AT_ONCE: Final = 20
 _EVENTS_AT_ONCE: Final = 1000
+# A page may add another hundred gaps. A gap has 300 bytes at most.
+_GAPS_MAX: Final = 500
+_FILLED_NAMED: Final = 100
 
 # The items of these ids that exist.
 Load = Callable[[Iterable[str]], Mapping[str, Payment | Task]]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gap:
+    """The missing events of one subject that no history tells of."""
+
+    # The id of the first one.
+    event_id: str
+    # The sequence of the last one.
+    last: int
+    # The number of missing events; some between the first and the last may be there.
+    count: int
+
+
 @dataclass(kw_only=True, slots=True)
 class EventsChecked:
-    """The result of a search for missing events."""
+    """The result of a search for missing events. It is small enough for the state machine, whose states have 256 KB."""
 
     # The number of subjects that were looked at.
     subjects: int = 0
-    # The ids of events that were made.
+    # The ids of the first events that were made or listed.
     filled: list[str] = field(default_factory=list)
-    # The ids of missing events that no history tells of.
-    left: list[str] = field(default_factory=list)
+    # The number of all such events.
+    filled_count: int = 0
+    # The subjects with missing events that no history tells of.
+    left: list[Gap] = field(default_factory=list)
     # The page behind which the search goes on; None at the end of the span.
     after: int | None = None
+
+    def fill(self, ids: Sequence[str]) -> None:
+        self.filled = [*self.filled, *ids][:_FILLED_NAMED]
+        self.filled_count += len(ids)
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.left) >= _GAPS_MAX
 
 
 @dataclass(kw_only=True, slots=True)
@@ -98,21 +123,24 @@ class Mender:
         after: int | None,
         has_time: Callable[[], bool],
     ) -> EventsChecked:
-        """Looks at each subject of which an event was recorded since then, and at all of its versions. Also lists the
-        rows of these subjects that were recorded in the span and that no page lists. Raises Unavailable; what was
-        filled by then stays filled."""
+        """Looks at each subject of which an event was recorded since then, and at all of its versions, until the result
+        is full. Also lists the rows of these subjects that were recorded in the span and that no page lists. Raises
+        Unavailable; what was filled by then stays filled."""
         found = EventsChecked(after=page_before(self._events, tenant, since) if after is None else after)
         span, seen, until = _Span(), set[Subject](), self._clock.now() - IN_STREAM
-        while has_time():
+        while has_time() and not found.is_full:
             pages = self._events.pages(tenant, after=found.after or 0, limit=_PAGES_AT_ONCE)
-            span.read(pages)
-            subjects = _subjects(pages) - seen
-            span.meet(self.fill(subjects, found, age=IN_STREAM))
-            seen |= subjects
-            if len(pages) < _PAGES_AT_ONCE:
+            for page in pages:
+                if found.is_full:
+                    break
+                span.read([page])
+                subjects = _subjects(page) - seen
+                span.meet(self.fill(subjects, found, age=IN_STREAM))
+                seen |= subjects
+                found.after = page.number
+            if len(pages) < _PAGES_AT_ONCE and not found.is_full:
                 found.after = None
                 break
-            found.after = pages[-1].number
         if found.after is not None:
             # Rows of the last pages may be listed on the next ones.
             until = min(until, span.ended or until)
@@ -133,7 +161,7 @@ class Mender:
         wanted = {FeedEntry.of(event).key: event.id for event in rows.values()}
         while pages := self._events.pages(tenant, after=after, limit=_PAGES_AT_ONCE):
             listed = (entry.key for page in pages for entry in page.entries)
-            found.filled += [wanted.pop(key) for key in listed if key in wanted]
+            found.fill([wanted.pop(key) for key in listed if key in wanted])
             after = pages[-1].number
 
     def fill(
@@ -157,11 +185,12 @@ class Mender:
             item = items.get(subject.id) if _has_history(subject) else None
             missing, left = self._missing(subject, item, recorded, until=self._clock.now() - age)
             by_tenant[subject.tenant] += missing
-            found.left += [subject.event_id(sequence) for sequence in left]
+            if left:
+                found.left.append(Gap(event_id=subject.event_id(left[0]), last=left[-1], count=len(left)))
         for tenant, events in by_tenant.items():
             if events:
                 self._recorder.record_events(tenant, events)
-                found.filled += [event.id for event in events]
+                found.fill([event.id for event in events])
         return rows
 
     def _missing(
@@ -211,10 +240,8 @@ def _has_history(subject: Subject) -> bool:
     return subject.is_item and subject.kind != "plan"
 
 
-def _subjects(pages: Sequence[FeedPage]) -> set[Subject]:
-    return {
-        Subject(tenant=page.tenant, kind=entry.kind, id=entry.id) for page in pages for entry in page.entries
-    }
+def _subjects(page: FeedPage) -> set[Subject]:
+    return {Subject(tenant=page.tenant, kind=entry.kind, id=entry.id) for entry in page.entries}
 
 
 def _events_of(item: Payment | Task) -> list[Event]:
