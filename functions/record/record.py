@@ -6,10 +6,11 @@ tells behind which page of the feed its entry would be, and the pages from there
 ids that follow from the event, so each is made once.
 """
 
+import random
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from functions.record.changes import Change
@@ -28,6 +29,9 @@ _PAGES_AT_ONCE: Final = 100
 Reader: TypeAlias = Callable[[Change], Event | Sequence[Event] | None]
 # Each of them is another writer's page, or this one's own.
 _ROUNDS_MAX: Final = 50
+# The longest pause before the next try, from the first one to all late ones.
+_PAUSE_FIRST: Final = timedelta(milliseconds=10)
+_PAUSE_MAX: Final = timedelta(milliseconds=500)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +83,7 @@ class Recorder:
         bury: Callable[[str, Sequence[str]], bool],
         clock: Clock,
         publish: Callable[[str, Sequence[Event]], None] | None = None,
+        draw: Callable[[], float] = random.random,
     ) -> None:
         self._events = events
         self._notify = notify
@@ -86,6 +91,7 @@ class Recorder:
         self._publish = publish
         self._readers = readers
         self._clock = clock
+        self._draw = draw
         self._ends: OrderedDict[str, _End] = OrderedDict()
 
     def record(self, changes: Iterable[Change]) -> Recorded:
@@ -151,7 +157,7 @@ class Recorder:
         now = self._clock.now()
         stamped = [replace(event, recorded_at=now) for event in events]
         there = self._events.put(stamped, after={tenant: end.number if end else 0})
-        recorded = self._as_recorded(stamped, there)
+        recorded = self._as_recorded(stamped, there.keys())
         entries = [FeedEntry.of(event) for event in recorded]
         # An earlier try wrote these rows. Their entries may be listed since the page that their rows name.
         if there:
@@ -166,11 +172,12 @@ class Recorder:
         """Writes the entries as the page after `end` and returns the newest page. No page up to `end` may contain one
         of them.
 
-        A refusal means that the number is taken, by another writer or by an earlier try whose answer was lost. The
-        pages since `end` are then read, the entries found there are removed, and the rest is tried again.
+        A refusal means that the number is taken, by another writer or by an earlier try whose answer was lost. After a
+        pause of random length the pages since `end` are read, the entries found there are removed, and the rest is
+        tried again. Writers that do not pause refuse each other again and again.
         """
         left = list(entries)
-        for _ in range(_ROUNDS_MAX):
+        for refused in range(_ROUNDS_MAX):
             now = self._clock.now()
             page = FeedPage(
                 tenant=tenant,
@@ -182,6 +189,8 @@ class Recorder:
             )
             if self._events.append(page):
                 return self._keep(page)
+            longest = min(_PAUSE_MAX, _PAUSE_FIRST * 2 ** min(refused, 10))
+            self._clock.sleep_until(self._clock.now() + longest * self._draw())
             listed, newest = self._listed_behind(tenant, end.number if end else 0)
             left = [entry for entry in left if entry.key not in listed]
             end = newest or end

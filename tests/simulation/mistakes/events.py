@@ -114,4 +114,12 @@ BUGS: Final = (
         "if unlisted := []:",
         test="tests/unit/record/test_mend.py::test_a_row_that_no_page_lists_is_listed_and_delivered_once",
     ),
+    bug(
+        "a refused writer of a page tries again at once",
+        f"{RECORD}:Recorder._append",
+        "longest * self._draw()",
+        "timedelta()",
+        test="tests/unit/record/test_record.py"
+        "::test_a_writer_that_was_refused_waits_longer_each_time_and_reads_the_pages_behind_its_pause",
+    ),
 )

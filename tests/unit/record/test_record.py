@@ -358,3 +358,53 @@ def test_deliveries_that_get_no_letter_make_their_records_come_again(world: Worl
 def test_a_letter_about_deliveries_stays_below_the_size_of_a_message(world: World) -> None:
     world.worker(unreadable_of_demo).record(history(payment(), 600))
     assert [len(ids) for _, ids in world.letters] == [500, 101]
+
+
+def test_a_writer_that_was_refused_waits_longer_each_time_and_reads_the_pages_behind_its_pause(
+    world: World,
+) -> None:
+    other, began = world.worker(), world.clock.now()
+    waits: list[timedelta] = []
+
+    def faster() -> None:
+        waits.append(world.clock.now() - began - sum(waits, timedelta()))
+        # The page of another writer, which is there at the next look.
+        number = len(waits) + 1
+        tried = world.events.before["append"].copy()
+        world.events.before["append"].clear()
+        other.record([change(None, payment(number))])
+        world.events.before["append"] = tried
+
+    world.events.before["append"].extend([faster] * 9)
+    assert not world.worker(draw=lambda: 1.0).record([change(None, payment(1))]).failed
+    longest = [10, 20, 40, 80, 160, 320, 500, 500]
+    assert [wait // timedelta(milliseconds=1) for wait in waits] == [0, *longest]
+    assert len(world.events.feed()) == 10
+
+
+class Meanwhile(ManualClock):
+    """Something happens while somebody sleeps."""
+
+    happens: Callable[[], object]
+
+    def sleep_until(self, instant: datetime) -> None:
+        super().sleep_until(instant)
+        self.happens()
+
+
+def test_pages_that_others_write_during_a_pause_refuse_nobody_again() -> None:
+    clock = Meanwhile()
+    world = World(ScriptedEvents(), clock)
+    clock.happens = lambda: world.worker().record([change(None, payment(3))])
+    append, tried = world.events.append, list[int]()
+
+    def noted(page: FeedPage) -> bool:
+        if page.entries[0].id == payment(1).id:
+            tried.append(page.number)
+            if len(tried) == 1:
+                world.worker().record([change(None, payment(2))])
+        return append(page)
+
+    world.events.append = noted  # type: ignore[method-assign]
+    world.worker().record([change(None, payment(1))])
+    assert tried == [1, 3]
