@@ -101,8 +101,8 @@ def wired() -> Wired:
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Answers a batch of a stream with the first record that failed; the stream then delivers that record and all later
     ones again. A command names its `action`. `check` makes the missing events of a tenant. `letters` records the events
-    that dead letters name, and deletes those letters. `audit_failed` records the contradictions that a reconciliation
-    found. `config_changed` records that an operator deployed parameters."""
+    that dead letters name, or makes their deliveries, and deletes those letters. `audit_failed` records the
+    contradictions that a reconciliation found. `config_changed` records that an operator deployed parameters."""
     with wired().parameters.fresh():
         return _answered(event, context)
 
