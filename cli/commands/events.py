@@ -18,7 +18,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     chosen = parser.add_subparsers(dest="action", required=True, metavar="action")
     check = _action(chosen, "check", "look for missing events of a tenant, and fill them")
     check.add_argument("tenant")
-    check.add_argument("--days", type=int, default=2, help="how far to look back; 2 days by default")
+    check.add_argument("--days", type=int, default=3, help="how far to look back; 3 days by default")
     _action(chosen, "letters", "read the letters of events-dlq again; those whose events are recorded go")
 
 
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             found = json.loads(answer["Payload"].read())
             if "FunctionError" in answer:
                 raise Failure(f"The recorder failed: {found.get('errorMessage')}")
-            total = {name: value + total[name] if total and value else value for name, value in found.items()}
+            total = {name: total[name] + value if name in total else value for name, value in found.items()}
             if found["after"] is None:
                 return total
             asked["after"] = found["after"]
@@ -46,10 +46,16 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def show(answer: dict[str, Any]) -> str:
-    line = f"{answer['subjects']} subjects, {len(answer['filled'])} events filled, {len(answer['left'])} left"
+    left = sum(gap["count"] for gap in answer["left"])
+    line = f"{answer['subjects']} subjects, {answer['filled_count']} events filled, {left} left"
     if "letters_deleted" in answer:
         line += f"; {answer['letters_deleted']} letters are done, {answer['letters_kept']} stay"
-    return "\n".join([line, *(f"  no history tells of {id}" for id in answer["left"])])
+    return "\n".join([line, *map(_gap, answer["left"])])
+
+
+def _gap(gap: dict[str, Any]) -> str:
+    line, more = f"  no history tells of {gap['event_id']}", gap["count"] - 1
+    return f"{line} and {more} more of its subject, up to number {gap['last']}" if more else line
 
 
 def _action(chosen: Any, name: str, text: str) -> argparse.ArgumentParser:

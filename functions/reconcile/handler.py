@@ -21,8 +21,9 @@ from postdate.stores.reports import noted_archive
 _WORKS_FOR: Final = timedelta(seconds=60)
 # Tenants are divided among so many branches of the machine.
 GROUPS: Final = 4
-# How far back events are looked for: a run of the night before may have failed.
-_EVENTS_SINCE: Final = timedelta(days=2)
+# How far back events are looked for. Those of the last 25 hours are left alone, and a run of the night before may have
+# failed.
+_EVENTS_SINCE: Final = timedelta(days=3)
 _CAUSE_CHARACTERS: Final = 500
 # Above four times as many tenants there are more branches. A branch is an execution of its own, with 25,000 events at
 # most. A tenant takes 12, and 12 more for each further page of its events.
@@ -96,13 +97,24 @@ def _ahead(given: Mapping[str, Any]) -> list[str]:
 
 
 def _note_events(papers: Papers, given: Mapping[str, Any], events: Mapping[str, Any]) -> None:
-    """Events that no history tells of are findings. Those that were filled are told, and a check that failed."""
+    """The missing events of a subject that no history tells of are a finding about the first of them. Those that were
+    filled are told, and a check that failed."""
     tenant, page = given["tenant"], given["events_after"] or 0
     findings = [
-        Finding(check=EVENTS_COMPLETE, tenant=tenant, subject=each, observed=None, expected="an event")
+        Finding(
+            check=EVENTS_COMPLETE,
+            tenant=tenant,
+            subject=each["event_id"],
+            observed=f"{each['count']} missing up to number {each['last']}",
+            expected="an event",
+        )
         for each in events.get("left", ())
     ]
-    told: dict[str, Any] = {"filled": list(events.get("filled", ())), "subjects": events.get("subjects", 0)}
+    told: dict[str, Any] = {
+        "filled": list(events.get("filled", ())),
+        "filled_count": events.get("filled_count", 0),
+        "subjects": events.get("subjects", 0),
+    }
     if "Error" in events:
         told["moving"] = [f"events of {tenant}"]
     papers.put_found(f"events-{tenant}-{page:012d}", findings, **told)

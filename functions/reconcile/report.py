@@ -24,11 +24,14 @@ class ReportWriter:
         findings: list[dict[str, Any]] = []
         unjudged: list[str] = []
         looked: dict[str, int] = {}
+        # Not all of them are named.
         filled: list[str] = []
+        filled_count = 0
         for paper in papers.found():
             findings += paper.get("findings", ())
             unjudged += paper.get("moving", ())
             filled += paper.get("filled", ())
+            filled_count += paper.get("filled_count", 0)
             for name in ("rows", "letters"):
                 for kind, count in paper.get(name, {}).items():
                     looked[f"{name}_{kind}"] = looked.get(f"{name}_{kind}", 0) + count
@@ -61,7 +64,7 @@ class ReportWriter:
                 by_check=by_check,
                 looked_at=looked,
                 unjudged=len(unjudged),
-                events_filled=len(filled),
+                events_filled=filled_count,
                 report=name,
                 # A row has a bounded size. The report in S3 has all findings.
                 findings=tuple(findings[:FINDINGS_TOLD_MAX]),

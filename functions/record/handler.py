@@ -46,9 +46,8 @@ class Wired:
         self.clock = SystemClock()
         self.letters = LetterSender(url=given.events_dlq_url, client=aws.client("sqs"))
         dynamodb, shards = aws.client("dynamodb"), ShardPlan.parse(given.shard_plan)
-        events = DynamoEvents(
-            table=given.events_table, client=dynamodb, kept=timedelta(days=given.events_kept_days)
-        )
+        kept = timedelta(days=given.events_kept_days)
+        events = DynamoEvents(table=given.events_table, client=dynamodb, kept=kept)
         self.calendar = DynamoCalendar(table=given.slots_table, client=dynamodb)
         self.tiers = Tiers(DynamoTenants(table=given.tenants_table, client=dynamodb).get, clock=self.clock)
         notifier = Notifier(
@@ -70,6 +69,7 @@ class Wired:
         self.recorder = Recorder(
             events=events,
             notify=notifier.notify,
+            bury=lambda tenant, ids: self.letters.send({"undelivered": list(ids), "tenant": tenant}),
             publish=published(
                 given.events_bus,
                 aws.client("events"),
@@ -80,7 +80,7 @@ class Wired:
             clock=self.clock,
         )
         load = Items(client=dynamodb, items_table=given.items_table, payments_table=given.payments_table).load
-        self.mender = Mender(events=events, recorder=self.recorder, load=load, clock=self.clock)
+        self.mender = Mender(events=events, recorder=self.recorder, load=load, kept=kept, clock=self.clock)
         self.rereader = Rereader(
             url=given.events_dlq_url,
             sqs=aws.client("sqs"),
@@ -88,6 +88,7 @@ class Wired:
             mender=self.mender,
             recorder=self.recorder,
             load=load,
+            clock=self.clock,
         )
 
 
@@ -100,8 +101,8 @@ def wired() -> Wired:
 def handler(event: Mapping[str, Any], context: Any) -> dict[str, Any]:
     """Answers a batch of a stream with the first record that failed; the stream then delivers that record and all later
     ones again. A command names its `action`. `check` makes the missing events of a tenant. `letters` records the events
-    that dead letters name, and deletes those letters. `audit_failed` records the contradictions that a reconciliation
-    found. `config_changed` records that an operator deployed parameters."""
+    that dead letters name, or makes their deliveries, and deletes those letters. `audit_failed` records the
+    contradictions that a reconciliation found. `config_changed` records that an operator deployed parameters."""
     with wired().parameters.fresh():
         return _answered(event, context)
 
@@ -143,8 +144,8 @@ def _mended(event: Mapping[str, Any], has_time: Callable[[], bool]) -> dict[str,
         extra={
             "action": "gaps_checked",
             "subjects": found.subjects,
-            "filled": len(found.filled),
-            "left": len(found.left),
+            "filled": found.filled_count,
+            "left": sum(gap.count for gap in found.left),
         },
     )
     return asdict(found)

@@ -1,30 +1,34 @@
-"""The dead letters of the recorder, read again: each names a row, or a stretch of a stream that was given up."""
+"""The dead letters of the recorder, read again: each names a row, a stretch of a stream that was given up, or events
+whose deliveries could not be made."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from functions.record.changes import Change, change_of
-from functions.record.mend import EventsChecked, Mender
+from functions.record.mend import NEAR, EventsChecked, Mender
 from functions.record.record import Recorder
 from postdate.domain.errors import Unavailable
 from postdate.domain.event import Subject, kind_of_item
 from postdate.domain.payment import Payment
 from postdate.domain.task import Task
+from postdate.runtime.clock import Clock
 from postdate.runtime.observability import logger
 from postdate.stores.faults import REFUSALS
 
 _AT_ONCE: Final = 10
 _HIDDEN_SECONDS: Final = 120
 _RECORDS_MAX: Final = 1000
+# An open shard always has a further iterator.
+_ANSWERS_MAX: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reread:
     """The result of reading the dead letters again."""
 
-    # The number of letters whose events are recorded now.
+    # The number of letters whose events are recorded, or have their deliveries, now.
     deleted: int
     # The number of letters that stay for a person, or for another try.
     kept: int
@@ -45,10 +49,11 @@ class Rereader:
     recorder: Recorder
     # Finds items by their ids.
     load: Callable[[Iterable[str]], Mapping[str, Payment | Task]]
+    clock: Clock
 
     def read(self, has_time: Callable[[], bool]) -> Reread:
-        """A letter goes when its events are recorded. A letter that cannot be used stays, and shows itself again in two
-        minutes."""
+        """A letter goes when its events are recorded, or have their deliveries. A letter that cannot be used stays, and
+        shows itself again in two minutes."""
         found, deleted, kept = EventsChecked(), 0, 0
         while has_time() and (messages := self._messages()):
             for message in messages:
@@ -70,6 +75,9 @@ class Rereader:
         try:
             if "DDBStreamBatchInfo" in letter:
                 return self._recorded(letter["DDBStreamBatchInfo"])
+            if "undelivered" in letter:
+                self.recorder.deliver(letter["tenant"], letter["undelivered"])
+                return True
             return self._filled(letter["keys"]["id"], found)
         except (Unavailable, KeyError, ValueError, *REFUSALS):
             logger.exception("a letter of the recorder stays", extra={"action": "letter_kept"})
@@ -79,31 +87,43 @@ class Rereader:
         item = self.load([id]).get(id)
         kind = kind_of_item(id)
         # A young version may still be in its stream: a made event would be poorer than the real one.
-        if item is None or kind is None or item.history[-1].at > self.mender.young_from:
+        if item is None or kind is None or item.history[-1].at > self.clock.now() - NEAR:
             return False
         before = len(found.left)
-        self.mender.fill([Subject(tenant=item.tenant, kind=kind, id=id)], found)
+        self.mender.fill([Subject(tenant=item.tenant, kind=kind, id=id)], found, age=NEAR)
         return len(found.left) == before
 
     def _recorded(self, info: Mapping[str, Any]) -> bool:
         """Records the stretch again, as long as the stream has it: for a day."""
-        changes = list(self._changes(info))
+        changes = self._changes(info)
+        if changes is None:
+            return False
         done = self.recorder.record(changes)
-        return bool(changes) and not done.failed and not done.poisoned
+        return not done.failed and not done.poisoned
 
-    def _changes(self, info: Mapping[str, Any]) -> Iterator[Change]:
-        """Reads the changes of a failed batch again from the stream, by the numbers that its letter names."""
-        last = int(info["endSequenceNumber"])
+    def _changes(self, info: Mapping[str, Any]) -> list[Change] | None:
+        """Reads the changes of a failed batch again from the stream, by the numbers that its letter names. An answer of
+        the stream may have a part of them, or none. None if the last one was not read."""
+        last, found = int(info["endSequenceNumber"]), list[Change]()
         iterator = self.streams.get_shard_iterator(
             StreamArn=info["streamArn"],
             ShardId=info["shardId"],
             ShardIteratorType="AT_SEQUENCE_NUMBER",
             SequenceNumber=info["startSequenceNumber"],
         )["ShardIterator"]
-        records = self.streams.get_records(ShardIterator=iterator, Limit=_RECORDS_MAX)["Records"]
-        for record in records:
-            if int(record["dynamodb"]["SequenceNumber"]) > last:
-                return
-            change = change_of({**record, "eventSourceARN": info["streamArn"]})
-            if change is not None:
-                yield change
+        for _ in range(_ANSWERS_MAX):
+            answer = self.streams.get_records(ShardIterator=iterator, Limit=_RECORDS_MAX)
+            for record in answer["Records"]:
+                number = int(record["dynamodb"]["SequenceNumber"])
+                if number > last:
+                    return found
+                change = change_of({**record, "eventSourceARN": info["streamArn"]})
+                if change is not None:
+                    found.append(change)
+                if number == last:
+                    return found
+            # A shard that is closed and read to its end has no further iterator.
+            iterator = answer.get("NextShardIterator")
+            if iterator is None:
+                break
+        return None

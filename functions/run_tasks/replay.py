@@ -42,6 +42,8 @@ class ReplayTarget(InsideTarget):
             raise InvalidState(State.ENDED, "its subscription has ended")
         after = page_before(self.events, tenant, step.since) if step.after is None else step.after
         pages = self.events.pages(tenant, after=after, limit=STEP_PAGES)
+        # A replay of the whole pause has come to all earlier events: nothing is to be made before its own.
+        told = replace(subscription, missed_since=None) if _covers(step, subscription) else subscription
         found: list[Event] = []
         made = redriven = 0
         for page in pages:
@@ -51,7 +53,7 @@ class ReplayTarget(InsideTarget):
                 return
             found = self._wanted(page, step, subscription)
             redriven += self._redrive(found, subscription)
-            made += 0 if step.only_failed else self.notifier.deliver(found, subscription)
+            made += 0 if step.only_failed else self.notifier.deliver(found, told)
             after = page.number
             if made + redriven >= STEP_EVENTS:
                 break
@@ -91,6 +93,13 @@ class ReplayTarget(InsideTarget):
     def _end(self, step: Step, subscription: Subscription) -> None:
         """A change that was faster keeps the mark, and another resumption replays the same span: no event is told
         twice."""
-        if subscription.missed_since is not None and step.since <= subscription.missed_since:
+        if subscription.missed_since is not None and _covers(step, subscription):
             after = rules.changed(subscription, now=self.clock.now(), by=_AUTHOR, missed_since=None)
             self.subscriptions.change(after)
+
+
+def _covers(step: Step, subscription: Subscription) -> bool:
+    """True if the replay delivers all events of the subscription's pause: a part of them takes no mark away."""
+    since = subscription.replayed_since
+    is_whole = step.until is None and not step.types and not step.only_failed
+    return since is None or (is_whole and step.since <= since)

@@ -7,7 +7,7 @@ import pytest
 
 from postdate.domain.subscription import Filter, State, Subscription
 from postdate.domain.task import Destination
-from postdate.stores.subscriptions import Subscriptions, active
+from postdate.stores.subscriptions import Subscriptions, live
 
 
 @pytest.fixture
@@ -48,9 +48,10 @@ def test_a_subscription_is_read_back_as_it_was_written(
     assert subscriptions.add(plain)
     assert subscriptions.get(subscription.tenant, "sub_1") == subscription
     assert subscriptions.all(subscription.tenant) == [subscription, plain]
-    assert active(subscriptions, subscription.tenant) == [subscription]
+    assert subscriptions.add(replace(subscription, id="sub_3", state=State.ENDED))
+    assert live(subscriptions, subscription.tenant) == [subscription, plain]
     assert subscriptions.all("nobody") == []
-    assert subscriptions.get(subscription.tenant, "sub_3") is None
+    assert subscriptions.get(subscription.tenant, "sub_4") is None
 
 
 def test_a_change_is_refused_if_another_one_was_faster_and_counts_as_made_if_it_is_stored(

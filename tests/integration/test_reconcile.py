@@ -15,8 +15,10 @@ from functions.operate.handler import handler as operate
 from functions.reconcile import handler as reconcile
 from functions.reconcile import wiring as reconcile_wiring
 from functions.record import handler as record
+from functions.record.mend import IN_STREAM
 from postdate.domain import task
 from postdate.domain.due import Due, Packet, Via
+from postdate.domain.event import Event, Subject
 from postdate.domain.reconciling import ArchiveRun
 from postdate.domain.slots import item_id
 from postdate.runtime.clock import SystemClock
@@ -32,6 +34,13 @@ from tests.machine import RETRY, Interpreted
 
 LATER: Final = timedelta(minutes=11)
 _tenants = count(1)
+
+
+class NextDay(SystemClock):
+    """Behind the last record that a stream may still have."""
+
+    def now(self) -> datetime:
+        return super().now() + IN_STREAM + LATER
 
 
 class Later(SystemClock):
@@ -73,7 +82,7 @@ def s3(engine: Engines) -> Any:
 @pytest.fixture(autouse=True)
 def wired_late(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     reconcile.wired.cache_clear()
-    monkeypatch.setattr(record.wired().mender, "_clock", Later())
+    monkeypatch.setattr(record.wired().mender, "_clock", NextDay())
     yield
     reconcile.wired.cache_clear()
 
@@ -265,7 +274,11 @@ def test_twelve_kinds_of_corruption_are_named_and_none_is_repaired(
     packet = text_of(Packet(tenant=tenant, via=Via.DEAD, dues=(due,)))
     sent = world.sqs.send_message(QueueUrl=world.queues["tasks-dlq"], MessageBody=packet)
     expected.add(("letter_has_item", sent["MessageId"]))
-    # 12. An event that no history tells of. A gap that a history tells of is filled.
+    # 12. An event that no history tells of. A gap that a history tells of is filled. The tenant is young: none of its
+    # events has expired.
+    owner = Subject(tenant=tenant, kind="tenant", id=tenant)
+    created = Event(subject=owner, type="tenant.created", sequence=1, occurred_at=Later().now())
+    record.wired().recorder.record_events(tenant, [created])
     events = rows(world, "events", tenant=tenant)
     lost = [row for row in events if books.paid["payer0"][0] in row["subject"]["S"]]
     remove(world, "events", min(lost, key=lambda row: row["sequence"]["S"]), "subject", "sequence")

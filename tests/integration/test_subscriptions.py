@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from functions.record.handler import handler as record
 from postdate.targets.facts import sign
 from tests.e2e.receiver import Receiver
 from tests.integration.test_events import Stream, recorded
-from tests.integration.world import Client, World
+from tests.integration.world import Client, Context, World
 
 PATH = "/api/v1/subscriptions"
 
@@ -220,3 +221,24 @@ def test_a_change_of_a_subscription_may_name_the_version_that_it_is_for(
     ended = payer.call("DELETE", path, headers={"if-match": "4"})
     assert (ended.body["status"], ended.headers["etag"]) == ("ENDED", '"5"')
     assert payer.call("DELETE", path, headers={"if-match": "4"}).body == ended.body
+
+
+def test_a_subscription_of_newer_code_holds_up_deliveries_alone(
+    world: World, payer: Client, receiver: Receiver
+) -> None:
+    stream = Stream(world, payer)
+    id = subscribed(payer, receiver)["subscription_id"]
+    (row,) = [each for each in world.rows(world.tables["subscriptions"]) if each["id"]["S"] == id]
+    newer = row | {"id": {"S": "sub_newer"}, "name": {"S": "sub_newer"}, "status": {"S": "UNHEARD_OF"}}
+    world.dynamodb.put_item(TableName=world.tables["subscriptions"], Item=newer)
+    payer.pay(key="a", delay_seconds=3600)
+    assert recorded(stream.records()) == []
+    (event,) = payer.get("/api/v1/events").body["events"]
+    delivered(world, payer)
+    assert receiver.of(id) == []
+    keys = {name: newer[name] for name in ("tenant", "id")}
+    world.dynamodb.delete_item(TableName=world.tables["subscriptions"], Key=keys)
+    assert record({"action": "letters"}, Context())["letters_deleted"] >= 1
+    delivered(world, payer)
+    (arrival,) = receiver.of(id)
+    assert json.loads(arrival.body)["event_id"] == event["event_id"]

@@ -20,7 +20,7 @@ MISTAKES: Final = (
     (
         "rows that are there count as listed",
         f"{_RECORD}._record",
-        "entries = [entry for entry in entries if entry not in listed]",
+        "entries = [entry for entry in entries if entry.key not in listed]",
         "entries = [FeedEntry.of(event) for event in events if event.id not in there]",
     ),
     ("nobody looks whether an event is listed", f"{_RECORD}._record", "if there:", "if False:"),
@@ -45,7 +45,7 @@ MISTAKES: Final = (
     (
         "who meets its own page lists all of it again",
         f"{_RECORD}._append",
-        "left = [entry for entry in left if entry not in listed]",
+        "left = [entry for entry in left if entry.key not in listed]",
         "left = list(left)",
     ),
     (

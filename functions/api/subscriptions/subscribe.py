@@ -115,8 +115,8 @@ class Subscriber:
                 "missed_since": known.missed_since or known.paused_at,
             },
         )
-        if resumed.missed_since is not None:
-            self.sender.replay(resumed, since=resumed.missed_since, why=f"resumed {resumed.version}")
+        if resumed.replayed_since is not None:
+            self.sender.replay(resumed, since=resumed.replayed_since, why=f"resumed {resumed.version}")
         return resumed
 
     def replay(self, caller: Caller, id: str, form: ReplayForm) -> Step:

@@ -23,6 +23,8 @@ TYPES_MAX: Final = 50
 ENDED_KEPT: Final = timedelta(days=100)
 # 410 Gone: a receiver that answers so wants no further delivery.
 ENDS_STATUS: Final = 410
+# The clocks of two recorders differ by less.
+_CLOCKS_DIFFER: Final = timedelta(seconds=30)
 
 
 class State(StrEnum):
@@ -95,6 +97,26 @@ class Subscription:
     def names(self, type: str) -> bool:
         kind = type.partition(".")[0]
         return any(each in ("*", type, f"{kind}.*") for each in self.types)
+
+    def is_told(self, event: Event) -> bool:
+        """True if a recorded event gets its delivery now; False if the replay after a pause makes it.
+
+        An event that was recorded before the pause may reach this question during the pause: its worker was slow, or
+        died. The replay would not find it, so its delivery is made, and waits for the end of the pause."""
+        if self.paused_at is None or event.recorded_at is None:
+            return self.state is State.ACTIVE
+        return event.recorded_at < self.paused_at - _CLOCKS_DIFFER
+
+    @property
+    def replayed_since(self) -> datetime | None:
+        """The begin of the replay after a pause; None if no replay is needed. The replay has each event that `is_told`
+        leaves to it, also if the recorder of the event and the recorder of its page have different clocks."""
+        return None if self.missed_since is None else self.missed_since - 2 * _CLOCKS_DIFFER
+
+    def missed(self, event: Event) -> bool:
+        """True if the replay after a pause is to deliver this event, and may not have come to it."""
+        since, recorded_at = self.replayed_since, event.recorded_at
+        return since is not None and recorded_at is not None and recorded_at >= since and self.wants(event)
 
     @property
     def secret_purpose(self) -> str:

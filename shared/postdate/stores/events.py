@@ -34,6 +34,12 @@ class FeedEntry:
     def kind(self) -> str:
         return self.type.partition(".")[0]
 
+    @property
+    def key(self) -> tuple[str, str, int]:
+        """The kind and the id of the subject, and the sequence. Two writers may tell one version as events of different
+        types, of which the first is stored."""
+        return self.kind, self.id, self.sequence
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FeedPage:

@@ -46,7 +46,11 @@ class MemoryEvents:
 
     def listed(self, tenant: str, entries: Iterable[FeedEntry]) -> dict[FeedEntry, Event]:
         keys = {each: (Subject(tenant=tenant, kind=each.kind, id=each.id), each.sequence) for each in entries}
-        return {each: self._events[key][0] for each, key in keys.items() if key in self._events}
+        return {
+            each: self._events[key][0]
+            for each, key in keys.items()
+            if key in self._events and self._events[key][0].type == each.type
+        }
 
     def some(self, keys: Iterable[tuple[Subject, int]]) -> dict[tuple[Subject, int], Event]:
         return {key: self._events[key][0] for key in keys if key in self._events}

@@ -20,8 +20,9 @@ class Subscriptions(Protocol):
         """False if the row is not of the version before `after`."""
 
 
-def active(subscriptions: Subscriptions, tenant: str) -> list[Subscription]:
-    return [each for each in subscriptions.all(tenant) if each.state is State.ACTIVE]
+def live(subscriptions: Subscriptions, tenant: str) -> list[Subscription]:
+    """The subscriptions that have not ended, paused ones too."""
+    return [each for each in subscriptions.all(tenant) if each.state is not State.ENDED]
 
 
 class MemorySubscriptions:

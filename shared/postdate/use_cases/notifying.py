@@ -4,7 +4,7 @@ Rows first, then their calls. Ids follow from the event and the subscription, so
 repeated, after a crash or for a doubled record, writes no second task.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +18,7 @@ from postdate.domain.task import State, Task
 from postdate.runtime.clock import Clock
 from postdate.runtime.queue import Queue
 from postdate.stores.events import Events
-from postdate.stores.subscriptions import Subscriptions, active
+from postdate.stores.subscriptions import Subscriptions, live
 from postdate.stores.tasks import Tasks, Written
 
 # So many earlier events of a subject are searched for the one that the subscription was told before.
@@ -37,22 +37,25 @@ class Notifier:
     clock: Clock
 
     def notify(self, tenant: str, events: Sequence[Event]) -> None:
-        """Makes the deliveries of recorded events. Raises Unavailable if one may be missing: the caller repeats all."""
-        for subscription in active(self.subscriptions, tenant):
-            self.deliver([event for event in events if subscription.wants(event)], subscription)
+        """Makes the deliveries of recorded events. `events` are as they were recorded first: a pause is compared with
+        that instant. Raises Unavailable if one may be missing: the caller repeats all."""
+        for subscription in live(self.subscriptions, tenant):
+            told = [event for event in events if subscription.wants(event) and subscription.is_told(event)]
+            self.deliver(told, subscription)
 
     def deliver(self, wanted: Sequence[Event], subscription: Subscription) -> int:
-        """Makes the deliveries of these events to one subscription, and returns the number of new ones."""
-        if not wanted:
-            return 0
+        """Makes the deliveries of these events to one subscription, and returns the number of new ones.
+
+        Also makes those of earlier events of their subjects that the replay after a pause has not come to: a worker
+        takes a missing row for a delivery that is over, and would send the later one first."""
         now = self.clock.now()
-        before = self._before(wanted, subscription) if subscription.ordered else {}
+        chain = self._chain(wanted, subscription)
         tasks = [
-            rules.delivery(event, subscription, before=before.get(event.id), shards=self.shards, now=now)
-            for event in wanted
+            rules.delivery(event, subscription, before=before, shards=self.shards, now=now)
+            for event, before in chain
         ]
         new = 0
-        for turn in _in_turn(wanted, tasks):
+        for turn in _in_turn([event for event, _ in chain], tasks):
             new += self._write(turn)
         return new
 
@@ -70,18 +73,30 @@ class Notifier:
             self.queue.send(pack(((task.tenant, Due.of(task)) for task in called), Via.REGISTRATION))
         return len(new)
 
-    def _before(self, wanted: Sequence[Event], subscription: Subscription) -> Mapping[str, Event]:
-        """Maps the id of each event to the event whose delivery goes before."""
-        found: dict[str, Event] = {}
+    def _chain(
+        self, wanted: Sequence[Event], subscription: Subscription
+    ) -> Sequence[tuple[Event, Event | None]]:
+        """The events to deliver, each with the event whose delivery goes before it."""
+        if not subscription.ordered:
+            return [(event, None) for event in wanted]
+        found: dict[str, tuple[Event, Event | None]] = {}
         for event in wanted:
-            # The first event of a subject has none before it.
-            if event.sequence == 1:
-                continue
-            first = max(0, event.sequence - 1 - _LOOKS_BACK)
-            earlier = self.events.of(event.subject, after=first, limit=event.sequence - 1 - first)
-            if before := rules.wanted_before(event, earlier, subscription):
-                found[event.id] = before
-        return found
+            earlier = self._earlier(event)
+            found[event.id] = event, rules.wanted_before(event, earlier, subscription)
+            for each in filter(subscription.missed, earlier):
+                if each.id not in found:
+                    before = rules.wanted_before(each, earlier, subscription)
+                    # The first of them: its own predecessor may be further back.
+                    before = before or rules.wanted_before(each, self._earlier(each), subscription)
+                    found[each.id] = each, before
+        return list(found.values())
+
+    def _earlier(self, event: Event) -> list[Event]:
+        """The events of the subject before this one, the last 100 of them."""
+        first = max(0, event.sequence - 1 - _LOOKS_BACK)
+        # The first event of a subject has none before it.
+        limit = event.sequence - 1 - first
+        return self.events.of(event.subject, after=first, limit=limit) if limit else []
 
 
 def _in_turn(events: Sequence[Event], tasks: Sequence[Task]) -> Iterable[list[Task]]:

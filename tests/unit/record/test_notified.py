@@ -1,7 +1,7 @@
 """Deliveries of recorded events: one for each event and each subscription that wants it, whatever comes twice."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
 
@@ -28,6 +28,8 @@ from tests.unit.doubles import (
     ScriptedTasks,
     unique,
 )
+from tests.unit.record.test_record import ScriptedEvents, change, payment
+from tests.unit.record.test_record import World as RecordedWorld
 
 PAYMENT = item_id("pay", PLAN.slot(START, unique(1)), unique(1))
 HOOK = Destination(type="webhook", address="https://shop.example/hook")
@@ -207,3 +209,73 @@ def test_a_delivery_makes_no_event(world: World) -> None:
     row = task_row.attributes_of(task, listing_shards=2, retention=timedelta(days=35))
     keys = {name: row[name] for name in ("slot", "id")}
     assert items.event_of(Change(table="items", number="1", keys=keys, before={}, after=row)) is None
+
+
+def paused(world: World, at: int) -> None:
+    """Pauses the subscription so many seconds after the start."""
+    (known,) = world.subscriptions.all("demo")
+    since = START + at * SECOND
+    assert world.subscriptions.change(replace(known, version=2, state=State.PAUSED, paused_at=since))
+
+
+def test_an_event_from_before_a_pause_is_delivered_though_its_worker_comes_during_the_pause(
+    world: World,
+) -> None:
+    """The replay after the pause begins a minute before it."""
+    world.subscribe()
+    paused(world, at=100)
+    before, during = event(2), event(101)
+    world.notify(before, during)
+    assert world.told() == [before.id]
+
+
+@pytest.mark.parametrize("recorded_at", range(90, 110))
+def test_each_event_around_a_pause_is_delivered_or_replayed(world: World, recorded_at: int) -> None:
+    """Also if the page of an event was written by a clock that is 29 seconds behind."""
+    world.subscribe()
+    paused(world, at=129)
+    world.notify(event(recorded_at))
+    (known,) = world.subscriptions.all("demo")
+    since = replace(known, missed_since=known.paused_at).replayed_since
+    assert since is not None
+    assert world.told() or START + (recorded_at - 29) * SECOND >= since
+
+
+def test_a_recorder_that_was_repeated_compares_a_pause_with_the_first_recording() -> None:
+    world = RecordedWorld(ScriptedEvents(), ManualClock())
+    told: list[list[Event]] = []
+    worker = world.worker(lambda tenant, events: told.append(list(events)))
+    for _ in range(2):
+        assert not worker.record([change(None, payment())]).failed
+        world.clock.move(timedelta(hours=1))
+    assert [each.recorded_at for (each,) in told] == [START, START]
+
+
+def test_an_event_behind_a_pause_waits_for_the_events_of_the_pause(world: World) -> None:
+    """Though the replay has not come to them: a worker takes a missing row for one that is over."""
+    made = world.subscribe(missed_since=START + 162 * SECOND)
+    # One of them is of a type that is not wanted.
+    earlier = [event(1), event(101), event(102), event(103, "task.dead"), event(104)]
+    world.events.put(earlier, after={"demo": 0})
+    world.notify(event(105))
+    assert world.told() == [event(102).id, event(104).id, event(105).id]
+    ids = [delivery_id(event(number), made, PLAN) for number in (101, 102, 104)]
+    assert [each.recurs and each.recurs.before for each in world.deliveries()] == [(id,) for id in ids]
+
+
+def test_the_first_event_of_a_pause_waits_for_the_last_one_before_it(world: World) -> None:
+    """Also if that one is too far back to be seen from the event behind the pause."""
+    made = world.subscribe(missed_since=START + 121 * SECOND)
+    world.events.put([event(number) for number in range(1, 102)], after={"demo": 0})
+    world.notify(event(161))
+    first, *_ = world.deliveries()
+    assert first.payload.key == event(61).id
+    assert first.recurs is not None
+    assert first.recurs.before == (delivery_id(event(60), made, PLAN),)
+
+
+def test_a_subscription_without_an_order_gets_the_events_of_a_pause_by_the_replay_alone(world: World) -> None:
+    world.subscribe(ordered=False, missed_since=START)
+    world.events.put([event(1)], after={"demo": 0})
+    world.notify(event(2))
+    assert world.told() == [event(2).id]

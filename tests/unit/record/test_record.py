@@ -1,8 +1,8 @@
 """The recorder over events in memory: one event a version and one entry in the feed, whatever dies or comes twice."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -41,6 +41,15 @@ class ScriptedEvents(Scripted, MemoryEvents):
         self._happens("append")
         return super().append(page)
 
+    def drop(self, *, before: datetime) -> None:
+        """Removes what was recorded before this instant."""
+        for key, (event, _) in [*self._events.items()]:
+            if event.recorded_at is not None and event.recorded_at < before:
+                del self._events[key]
+        for place, page in [*self._pages.items()]:
+            if page.recorded_at < before:
+                del self._pages[place]
+
     def feed(self, tenant: str = "demo") -> list[FeedEntry]:
         return [entry for page in self.pages(tenant, limit=10_000) for entry in page.entries]
 
@@ -49,9 +58,24 @@ class ScriptedEvents(Scripted, MemoryEvents):
 class World:
     events: ScriptedEvents
     clock: ManualClock
+    # The tenant and the ids of events in each letter about deliveries.
+    letters: list[tuple[str, list[str]]] = field(default_factory=list)
+    takes_letters: bool = True
 
-    def worker(self) -> Recorder:
-        return Recorder(events=self.events, readers={"payments": event_of}, notify=_nobody, clock=self.clock)
+    def worker(self, notify: Callable[[str, Sequence[Event]], None] | None = None, **more: Any) -> Recorder:
+        return Recorder(
+            events=self.events,
+            readers={"payments": event_of},
+            notify=notify or _nobody,
+            bury=self.bury,
+            clock=self.clock,
+            **more,
+        )
+
+    def bury(self, tenant: str, ids: Sequence[str]) -> bool:
+        if self.takes_letters:
+            self.letters.append((tenant, list(ids)))
+        return self.takes_letters
 
     def event(self, sequence: int, payment: Payment) -> Event:
         (entry,) = (each for each in self.events.feed(payment.tenant) if each.sequence == sequence)
@@ -301,7 +325,86 @@ def test_subscribers_are_told_what_is_listed_and_again_until_they_could_be_told(
         if len(told) == 1:
             raise Unavailable
 
-    recorder = Recorder(events=world.events, readers={"payments": event_of}, notify=notify, clock=world.clock)
+    recorder = world.worker(notify)
     assert recorder.record([change(None, payment())]).failed == {"1"}
     assert recorder.record([change(None, payment())]).failed == set()
     assert told == [("demo", [1], 1), ("demo", [1], 1)]
+
+
+def unreadable_of_demo(tenant: str, events: Sequence[Event]) -> None:
+    if tenant == "demo":
+        raise Unreadable("a subscription was written by newer code")
+
+
+def test_a_subscription_that_cannot_be_read_stops_no_other_tenant_and_no_bus(world: World) -> None:
+    published: list[str] = []
+    recorder = world.worker(
+        unreadable_of_demo, publish=lambda tenant, events: published.extend(event.id for event in events)
+    )
+    mine, others = change(None, payment(1), 1), change(None, payment(2, tenant="other"), 2)
+    recorded = recorder.record([mine, others])
+    assert recorded.failed == set()
+    assert (len(world.events.feed("demo")), len(world.events.feed("other"))) == (1, 1)
+    assert world.letters == [("demo", [f"evt_1_{payment(1).id}"])]
+    assert len(published) == 2
+
+
+def test_deliveries_that_get_no_letter_make_their_records_come_again(world: World) -> None:
+    world.takes_letters = False
+    recorder = world.worker(unreadable_of_demo)
+    assert recorder.record([change(None, payment())]).failed == {"1"}
+
+
+def test_a_letter_about_deliveries_stays_below_the_size_of_a_message(world: World) -> None:
+    world.worker(unreadable_of_demo).record(history(payment(), 600))
+    assert [len(ids) for _, ids in world.letters] == [500, 101]
+
+
+def test_a_writer_that_was_refused_waits_longer_each_time_and_reads_the_pages_behind_its_pause(
+    world: World,
+) -> None:
+    other, began = world.worker(), world.clock.now()
+    waits: list[timedelta] = []
+
+    def faster() -> None:
+        waits.append(world.clock.now() - began - sum(waits, timedelta()))
+        # The page of another writer, which is there at the next look.
+        number = len(waits) + 1
+        tried = world.events.before["append"].copy()
+        world.events.before["append"].clear()
+        other.record([change(None, payment(number))])
+        world.events.before["append"] = tried
+
+    world.events.before["append"].extend([faster] * 9)
+    assert not world.worker(draw=lambda: 1.0).record([change(None, payment(1))]).failed
+    longest = [10, 20, 40, 80, 160, 320, 500, 500]
+    assert [wait // timedelta(milliseconds=1) for wait in waits] == [0, *longest]
+    assert len(world.events.feed()) == 10
+
+
+class Meanwhile(ManualClock):
+    """Something happens while somebody sleeps."""
+
+    happens: Callable[[], object]
+
+    def sleep_until(self, instant: datetime) -> None:
+        super().sleep_until(instant)
+        self.happens()
+
+
+def test_pages_that_others_write_during_a_pause_refuse_nobody_again() -> None:
+    clock = Meanwhile()
+    world = World(ScriptedEvents(), clock)
+    clock.happens = lambda: world.worker().record([change(None, payment(3))])
+    append, tried = world.events.append, list[int]()
+
+    def noted(page: FeedPage) -> bool:
+        if page.entries[0].id == payment(1).id:
+            tried.append(page.number)
+            if len(tried) == 1:
+                world.worker().record([change(None, payment(2))])
+        return append(page)
+
+    world.events.append = noted  # type: ignore[method-assign]
+    world.worker().record([change(None, payment(1))])
+    assert tried == [1, 3]

@@ -1,5 +1,6 @@
 """Replays: what a subscription was not told is made good in steps, and what was told is not told again."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -14,6 +15,7 @@ from postdate.domain.subscription import State, Subscription
 from postdate.domain.task import Destination, Task
 from postdate.domain.task import State as TaskState
 from postdate.stores.events import FeedEntry, FeedPage
+from postdate.stores.tasks import Written
 from postdate.targets.base import Failed
 from tests.unit.doubles import MINUTE, PLAN, START, message, unique
 from tests.unit.run_tasks.conftest import Running
@@ -134,7 +136,7 @@ def test_the_end_of_a_replay_takes_the_mark_of_the_pause_away(
     paused = replace(subscription, version=2, missed_since=START)
     assert running.subscriptions.change(paused)
     feed(running, 1)
-    replayed(running, step(running))
+    replayed(running, step(running, since=START - MINUTE))
     known = running.subscriptions.get("demo", "sub_1")
     assert known is not None
     assert known.missed_since is None
@@ -147,3 +149,56 @@ def test_a_replay_of_an_ended_subscription_dies(running: Running, subscription: 
     replayed(running, task)
     assert running.stored(task).state is TaskState.DEAD
     assert told(running) == set()
+
+
+def test_the_replay_of_a_pause_writes_each_delivery_once(
+    running: Running, subscription: Subscription, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only other writers make the earlier deliveries of a subject again."""
+    assert running.subscriptions.change(replace(subscription, version=2, missed_since=START))
+    events = [
+        Event(
+            subject=Subject(tenant="demo", kind="payment", id="pay_1"),
+            type="payment.completed",
+            sequence=number,
+            occurred_at=START,
+            recorded_at=START,
+        )
+        for number in range(1, 5)
+    ]
+    running.events.put(events, after={"demo": 0})
+    for number, event in enumerate(events, start=1):
+        entries = (FeedEntry.of(event),)
+        page = FeedPage(tenant="demo", log="1a", number=number, recorded_at=START, entries=entries)
+        assert running.events.append(page)
+    written: list[str | None] = []
+    add = running.tasks.add
+
+    def noted(tasks: Sequence[Task]) -> list[Written]:
+        written.extend(task.payload.key for task in tasks)
+        return add(tasks)
+
+    monkeypatch.setattr(running.tasks, "add", noted)
+    replayed(running, step(running, since=START - MINUTE))
+    assert [key for key in written if key] == [event.id for event in events]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"until": START + 30 * MINUTE},
+        {"types": ("payment.completed",)},
+        {"only_failed": True},
+        {"since": START},
+    ],
+    ids=str,
+)
+def test_a_replay_of_a_part_of_a_pause_keeps_its_mark(
+    running: Running, subscription: Subscription, asked: dict[str, Any]
+) -> None:
+    assert running.subscriptions.change(replace(subscription, version=2, missed_since=START))
+    feed(running, 1)
+    replayed(running, step(running, **({"since": START - MINUTE} | asked)))
+    known = running.subscriptions.get("demo", "sub_1")
+    assert known is not None
+    assert known.missed_since == START
