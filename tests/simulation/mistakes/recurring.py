@@ -86,6 +86,13 @@ BUGS: Final = (
         mix="timely",
     ),
     bug(
+        "runs that a pause ended count as begun",
+        "postdate.use_cases.planned_chain:PlannedChain.reached",
+        "else line.runs_before",
+        "else line.number - 1 - line.waiting",
+        mix="replanned",
+    ),
+    bug(
         "the newest ten rows tell how many runs there were",
         "postdate.use_cases.planned_chain:PlannedChain._leader",
         "return self._newest_of(definition, near) or next(",
