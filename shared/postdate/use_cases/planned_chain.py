@@ -37,18 +37,22 @@ class PlannedChain:
     tasks: Tasks
     runs: Runs
 
-    def first(self, definition: Definition, *, now: datetime) -> Task | None:
+    def first(
+        self, definition: Definition, *, now: datetime, coming_at: datetime | None = None
+    ) -> Task | None:
         """The run that would begin the chain; None if no run is left."""
-        return self.runs.first(definition, now=now)
+        return self.runs.first(definition, now=now, coming_at=coming_at)
 
-    def begin(self, definition: Definition, *, now: datetime) -> Task | None:
+    def begin(
+        self, definition: Definition, *, now: datetime, coming_at: datetime | None = None
+    ) -> Task | None:
         """Writes the run that begins the chain; None if no run is left.
 
         It goes before its definition's row. A run whose definition is missing, or has another plan, is void when its
         instant comes: what a crash in between leaves behind begins nothing. The other way round it would leave a
         definition without a run, and nothing would ever look at that one again.
         """
-        run = self.runs.first(definition, now=now)
+        run = self.runs.first(definition, now=now, coming_at=coming_at)
         if run is None:
             return None
         (written,) = self.tasks.add([run])
@@ -83,14 +87,18 @@ class PlannedChain:
         # Those that an earlier change of state ended do not count either.
         runs = line.number if began else line.runs_before
         runs = max(definition.runs_before, runs)
-        return Reached(runs=runs, not_over=tuple(on)), leader if in_turn(leader) else None
+        reached = Reached(runs=runs, not_over=tuple(on), coming_at=_coming_at(definition, leader))
+        return reached, leader if in_turn(leader) else None
 
     def _leader(self, definition: Definition, *, now: datetime) -> Task | None:
         """The newest planned run: the run to come, the newest run of a late chain, or the last run of an ended one.
 
         The ids of the next occurrence and of those of the last minutes follow from the plan, so these rows are read
         first. If none exists, the listing is searched, which lags by a moment."""
-        planned = definition.schedule.walk(now - _NEAR)
+        # Jitter moves a run behind its occurrence.
+        planned = definition.schedule.walk(
+            now - _NEAR - timedelta(seconds=definition.schedule.jitter_seconds)
+        )
         near = []
         for each in planned:
             near.append(self.runs.begins(definition, each, now=now).id)
@@ -172,15 +180,30 @@ def begun(definition: Definition, runs: Iterable[Task]) -> int:
     return max(definition.runs_before, *numbers, 0)
 
 
-def next_run_at(definition: Definition, *, runs: Iterable[Task], now: datetime) -> datetime | None:
-    """The instant of the next run, from the plan alone."""
+def next_run_at(definition: Definition, *, runs: Sequence[Task], now: datetime) -> datetime | None:
+    """The instant of the next run, from its row if that is one of `runs`, and else from the plan."""
     plan = definition.schedule
     if definition.state is not DefinitionState.ACTIVE:
         return None
     if plan.max_runs is not None and begun(definition, runs) >= plan.max_runs:
         return None
+    # The first run of a chain may be planned before the change, so its row tells more than the plan.
+    coming = [
+        run.planned_at for run in runs if in_turn(run) and _is_of(run, definition) and run.planned_at > now
+    ]
+    if coming:
+        return min(coming)
     after = max(definition.changed_at, now - timedelta(seconds=plan.jitter_seconds))
     return next((each.due_at for each in plan.walk(after) if each.due_at > now), None)
+
+
+def _coming_at(definition: Definition, leader: Task) -> datetime | None:
+    """The instant without jitter of a run that has not begun; None if the run began. A pause ends the run to come, but
+    a task that is resumed before the instant of that run still runs at it."""
+    ended = definition.state is DefinitionState.PAUSED and leader.state is State.SKIPPED
+    if leader.recurs is None or leader.token > 0 or not (in_turn(leader) or ended):
+        return None
+    return leader.recurs.at
 
 
 def _is_on(run: Task) -> bool:

@@ -79,6 +79,14 @@ BUGS: Final = (
         mix="replanned",
     ),
     bug(
+        "a change leaves out a run between its instant and its jitter",
+        f"{RECURRENCE}:Runs.first",
+        "if coming_at is not None:",
+        "if False:",
+        test="tests/unit/api/tasks/recurring/test_change.py"
+        "::TestAnInstantMovedByJitter::test_is_still_run_after_a_change",
+    ),
+    bug(
         "a new plan does not know how many runs there were",
         "postdate.use_cases.planned_chain:PlannedChain.reached",
         "runs = max(definition.runs_before, runs)",
