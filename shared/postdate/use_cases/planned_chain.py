@@ -14,6 +14,7 @@ from postdate.domain.definition import State as DefinitionState
 from postdate.domain.errors import Unavailable
 from postdate.domain.following import CANCELLED, CHANGED, in_turn
 from postdate.domain.item import Phase
+from postdate.domain.line import LOOKED_AT_MAX
 from postdate.domain.recurrence import Runs
 from postdate.domain.task import State, Task
 from postdate.domain.transitions import Transition
@@ -28,6 +29,10 @@ _NEAR: Final = timedelta(minutes=10)
 _QUEUE_MAX: Final = BACKLOG_RUNS_MAX + 100
 _PAGE: Final = 100
 _PAGES_MAX: Final = 10
+# Two days of a plan for each minute: longer than the attempts of a run last by default.
+_PAGES_OF_ON_MAX: Final = 30
+# A search before a run reads no more rows.
+_ON_MAX: Final = LOOKED_AT_MAX - 1
 # Runs in these states do not count among those that have begun.
 _NOT_BEGUN: Final = frozenset({State.PENDING, State.SKIPPED, State.MISSED, State.CANCELLED})
 
@@ -82,13 +87,26 @@ class PlannedChain:
         began = leader.token > 0
         on = [leader.id] if began else [*line.not_over, *(each.id for each in line.to_end), *line.left]
         if definition.overlap is Overlap.ALLOW:
-            on += [run.id for run in self.newest(definition) if _is_on(run) and run.id not in on]
+            on = self._on(definition, on)
         # Runs that wait do not count: the change ends them, and one that begins all the same is found by the next run.
         # Those that an earlier change of state ended do not count either.
         runs = line.number if began else line.runs_before
         runs = max(definition.runs_before, runs)
         reached = Reached(runs=runs, not_over=tuple(on), coming_at=_coming_at(definition, leader))
         return reached, leader if in_turn(leader) else None
+
+    def _on(self, definition: Definition, known: Sequence[str]) -> list[str]:
+        """These runs and others of the chains that have begun and are not over, the newest first. An old run may still
+        retry behind many that are over."""
+        on = [*known]
+        for page in islice(self._pages(definition), _PAGES_OF_ON_MAX):
+            found = self.tasks.get_many(page)
+            if found.unreadable:
+                raise Unavailable("newer code alone can read a run of this task")
+            on += [id for id in page if id in found and _is_on(found[id]) and id not in on]
+            if len(on) >= _ON_MAX:
+                break
+        return on[: max(_ON_MAX, len(known))]
 
     def _leader(self, definition: Definition, *, now: datetime) -> Task | None:
         """The newest planned run: the run to come, the newest run of a late chain, or the last run of an ended one.

@@ -87,6 +87,14 @@ BUGS: Final = (
         "::TestAnInstantMovedByJitter::test_is_still_run_after_a_change",
     ),
     bug(
+        "the newest ten rows tell which runs are in progress",
+        "postdate.use_cases.planned_chain:PlannedChain._on",
+        "islice(self._pages(definition), _PAGES_OF_ON_MAX)",
+        "[[run.id for run in self.newest(definition)]]",
+        test="tests/unit/api/tasks/recurring/test_plans_joined.py"
+        "::test_a_run_that_still_retries_behind_many_others_counts",
+    ),
+    bug(
         "a new plan does not know how many runs there were",
         "postdate.use_cases.planned_chain:PlannedChain.reached",
         "runs = max(definition.runs_before, runs)",

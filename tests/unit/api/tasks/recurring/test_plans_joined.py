@@ -8,6 +8,7 @@ import pytest
 from postdate.domain import transitions
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.definition import Overlap, State
+from postdate.domain.line import LOOKED_AT_MAX
 from postdate.domain.task import Ack
 from postdate.domain.task import State as RunState
 from postdate.domain.transitions import Failure, Transition
@@ -127,6 +128,33 @@ def test_after_overlaps_were_allowed_all_that_are_on_count(service):
         assert followed(service, run).instead.after.state is RunState.SKIPPED
         service.tasks._tasks[id] = replace(service.tasks.get(id), state=RunState.SUCCEEDED)
     assert followed(service, run).instead is None
+
+
+@pytest.mark.parametrize("later", [12, 250])
+def test_a_run_that_still_retries_behind_many_others_counts(service, later):
+    definition = service.planned("* * * * *", overlap=Overlap.ALLOW)
+    (run,) = waiting(service, definition)
+    failed = transitions.fail(
+        begun(service, run), now=service.clock.now(), failure=Failure(why="http 500"), draw=0
+    )
+    service.tasks.commit([failed])
+    for _ in range(later):
+        run = max(waiting(service, definition), key=lambda each: each.planned_at)
+        over = transitions.succeed(begun(service, run), now=service.clock.now(), why="http 200")
+        service.tasks.commit([over])
+    edit(service, definition, '{"overlap": "skip"}')
+    changed = first_of(service, definition)
+    assert changed.recurs.before == (failed.after.id,)
+    assert followed(service, changed).instead.after.state is RunState.SKIPPED
+
+
+def test_no_more_runs_are_named_than_a_search_reads(service):
+    definition = service.planned("* * * * *", overlap=Overlap.ALLOW)
+    for _ in range(30):
+        (run,) = waiting(service, definition)
+        begun(service, run)
+    edit(service, definition, '{"overlap": "skip"}')
+    assert len(first_of(service, definition).recurs.before) == LOOKED_AT_MAX - 1
 
 
 class TestMaxRuns:
