@@ -15,6 +15,7 @@ from postdate.domain.errors import Unavailable
 from postdate.domain.following import CANCELLED, CHANGED, in_turn
 from postdate.domain.item import Phase
 from postdate.domain.line import LOOKED_AT_MAX
+from postdate.domain.preview import Planned, preview
 from postdate.domain.recurrence import Runs
 from postdate.domain.task import State, Task
 from postdate.domain.transitions import Transition
@@ -213,6 +214,19 @@ def next_run_at(definition: Definition, *, runs: Sequence[Task], now: datetime) 
         return min(coming)
     after = max(definition.changed_at, now - timedelta(seconds=plan.jitter_seconds))
     return next((each.due_at for each in plan.walk(after) if each.due_at > now), None)
+
+
+def preview_of(
+    definition: Definition, *, runs: Sequence[Task], first: datetime | None, count: int, now: datetime
+) -> list[Planned]:
+    """The next runs of the task from `first` on, or from now on. A task that is over has none, and a paused task those
+    that it would have without the pause."""
+    if definition.state in (DefinitionState.CANCELLED, DefinitionState.FINISHED):
+        return []
+    if first is None:
+        # An occurrence may have run already although more jitter would move it behind now.
+        first = next_run_at(definition, runs=runs, now=now) or now
+    return preview(definition.schedule, first=first, count=count, runs=begun(definition, runs))
 
 
 def _coming_at(definition: Definition, leader: Task) -> datetime | None:

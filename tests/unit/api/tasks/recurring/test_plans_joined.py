@@ -12,6 +12,7 @@ from postdate.domain.line import LOOKED_AT_MAX
 from postdate.domain.task import Ack
 from postdate.domain.task import State as RunState
 from postdate.domain.transitions import Failure, Transition
+from postdate.use_cases.planned_chain import preview_of
 from tests.unit.api.tasks.recurring.test_change import edit, followed, waiting
 from tests.unit.doubles import MINUTE, SECOND, claimed
 
@@ -258,6 +259,49 @@ class TestMaxRuns:
         service.tasks.commit([late.instead])
         change(service, definition)
         assert service.definitions.get(definition.id).runs_before == 3
+
+
+class TestPreview:
+    def shown(self, service, definition, *, first=None, count=10):
+        definition = service.definitions.get(definition.id)
+        runs, now = service.definition_changer.chain.newest(definition), service.clock.now()
+        found = preview_of(definition, runs=runs, first=first, count=count, now=now)
+        return [each.at for each in found]
+
+    def test_has_only_the_runs_that_are_left(self, service):
+        definition = service.planned("* * * * *", max_runs=5, overlap=Overlap.ALLOW)
+        for _ in range(3):
+            (run,) = waiting(service, definition)
+            begun(service, run)
+        now = service.clock.now()
+        assert self.shown(service, definition) == [now + MINUTE, now + 2 * MINUTE]
+        later = now + timedelta(days=1)
+        assert self.shown(service, definition, first=later, count=1) == [later]
+
+    def test_ignores_a_pause(self, service):
+        definition = service.planned("* * * * *")
+        service.definition_changer.pause("demo", definition.id, reason=None)
+        assert self.shown(service, definition, count=1) == [service.clock.now()]
+
+    @pytest.mark.parametrize("state", [State.FINISHED, State.CANCELLED])
+    def test_is_empty_for_a_task_that_is_over(self, service, state):
+        definition = service.planned("* * * * *")
+        service.definitions._kept[definition.id] = replace(definition, state=state)
+        assert self.shown(service, definition) == []
+
+    def test_begins_with_the_run_to_come(self, service):
+        definition = service.planned("* * * * *", jitter_seconds=59)
+        (run,) = waiting(service, definition)
+        service.clock.sleep_until(run.recurs.at + SECOND)
+        assert run.due_at > service.clock.now()
+        assert self.shown(service, definition, count=1) == [run.due_at]
+
+    def test_leaves_out_a_run_that_more_jitter_would_move_behind_now(self, service):
+        definition = service.planned("0 * * * *", jitter_seconds=10)
+        (run,) = waiting(service, definition)
+        begun(service, run)
+        edit(service, definition, '{"jitter_seconds": 3000}')
+        assert self.shown(service, definition, count=1) == [first_of(service, definition).due_at]
 
 
 def test_jitter_hides_no_run_to_come(service):
