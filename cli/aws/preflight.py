@@ -4,6 +4,7 @@ Without these questions CloudFormation finds out halfway, and rolls back after m
 """
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from botocore.exceptions import ClientError
@@ -12,6 +13,8 @@ from cli.aws.account import Account, answering, denied
 from cli.failure import NotReady
 from cli.progress import say
 from infra.environment import Environment
+from postdate.domain.instants import MINUTE, minute_of
+from postdate.domain.slots import ShardPlan
 
 BOOTSTRAP: Final = "/cdk-bootstrap/hnb659fds/version"
 BOOTSTRAP_VERSION: Final = 6
@@ -24,6 +27,10 @@ ANSWERING: Final = frozenset({"api", "authorize"})
 # Write units a second that an account grants each table, and the quota that raises them.
 TABLE_WRITES: Final = 40_000
 TABLE_QUOTA: Final = ("dynamodb", "L-AB614373")
+# All copies have one configuration before a step of the shard plan begins: a deployment takes less.
+SHARDS_AHEAD: Final = timedelta(hours=1)
+# A backfill or a late worker still makes runs of earlier minutes.
+SHARDS_BACK: Final = timedelta(days=60)
 QUOTA: Final = 'the quota "Concurrent executions" of AWS Lambda (L-B99A9384)'
 
 
@@ -31,7 +38,7 @@ def check(account: Account, environment: Environment) -> None:
     """Raises NotReady with a line for each missing thing. A question that the credentials may not ask is passed over:
     a deployer may hold nothing but the right to assume the CDK's roles."""
     missing: list[str] = []
-    for question in (_bootstrap, _concurrency, _table_writes):
+    for question in (_bootstrap, _concurrency, _table_writes, _shard_plan):
         with answering(str(account)):
             missing += _asked(question, account, environment)
     if missing:
@@ -101,6 +108,35 @@ def _table_writes(account: Account, environment: Environment) -> Iterator[str]:
             f'{needs} of the quota "Table-level write throughput limit" of DynamoDB ({code}), or lower '
             f"`warm_writes` in infra/environments.py."
         )
+
+
+def _shard_plan(account: Account, environment: Environment) -> Iterator[str]:
+    """The id of a run follows from the number of shards of its minute. While copies with two plans work side by side,
+    they would write two runs for one instant of a minute for which the plans differ."""
+    deployed = _shard_plan_now(account.client("lambda"), environment.named("run_tasks"))
+    if deployed is None:
+        return
+    wanted, now = ShardPlan.parse(environment.settings.shard_plan), minute_of(datetime.now(UTC))
+    since, soon = now - SHARDS_BACK // MINUTE, now + SHARDS_AHEAD // MINUTE
+    steps = sorted({since, *deployed.from_minutes, *wanted.from_minutes})
+    differs = [each for each in steps if since <= each < soon and deployed.count(each) != wanted.count(each)]
+    if differs:
+        yield (
+            f"`shard_plan` in infra/environments.py differs from the deployed plan at minute {differs[0]}, and the "
+            f"earliest minute of a new step is {soon}, an hour ahead. Steps of the last {SHARDS_BACK.days} days stay."
+        )
+
+
+def _shard_plan_now(functions: Any, name: str) -> ShardPlan | None:
+    """The plan of an earlier deployment; None before the first one."""
+    try:
+        answer = functions.get_function_configuration(FunctionName=name)
+    except ClientError as error:
+        if error.response["Error"]["Code"] == "ResourceNotFoundException":
+            return None
+        raise
+    text = answer.get("Environment", {}).get("Variables", {}).get("SHARD_PLAN")
+    return None if text is None else ShardPlan.parse(text)
 
 
 def _reserved(environment: Environment) -> int:

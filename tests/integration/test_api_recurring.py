@@ -260,6 +260,8 @@ def test_a_preview_tells_where_the_clocks_change(client: Client) -> None:
         "next"
     ]
     assert planned["at"] == task["next_run_at"]
+    assert client.call("DELETE", f"{TASKS}/{task['task_id']}").status == 200
+    assert client.call("POST", f"{TASKS}/preview", {"task_id": task["task_id"]}).body == {"next": []}
 
 
 def test_nothing_of_another_tenant_is_found_by_any_path(client: Client, world: World) -> None:

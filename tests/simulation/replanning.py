@@ -18,7 +18,8 @@ AT_AN_INSTANT: Final = "at an instant"
 QUEUED: Final = "while runs wait"
 COUNTED: Final = "beside many runs by hand"
 RECOUNTED: Final = "while runs wait, and again"
-WAYS: Final = (PAUSED, AT_AN_INSTANT, QUEUED, COUNTED)
+RESTED: Final = "while runs wait, by a pause"
+WAYS: Final = (PAUSED, AT_AN_INSTANT, QUEUED, COUNTED, RESTED)
 _BY_HAND: Final = 11
 _LOOKS_MAX: Final = 200
 # A waiting run is looked at every five seconds.
@@ -47,6 +48,7 @@ class Replanning:
             QUEUED: self._change_while_runs_wait,
             COUNTED: self._count_beside_many_by_hand,
             RECOUNTED: self._change_again_at_the_next_run,
+            RESTED: self._pause_while_runs_wait,
         }
 
     def _planned(self, actor: Actor, way: str) -> str | None:
@@ -58,8 +60,8 @@ class Replanning:
         form |= {
             "cron": "* * * * *",
             "end_at": clients.recurring.end_in(_LASTS),
-            "overlap": "queue" if way in (QUEUED, RECOUNTED) else draws.choice(("skip", "queue")),
-            "max_runs": {QUEUED: 6, RECOUNTED: 4}.get(way) or draws.choice((2, 3, 6)),
+            "overlap": "queue" if way in (QUEUED, RECOUNTED, RESTED) else draws.choice(("skip", "queue")),
+            "max_runs": {QUEUED: 6, RECOUNTED: 4, RESTED: 6}.get(way) or draws.choice((2, 3, 6)),
             "timeout_seconds": max(clients.mix().timeouts),
         }
         answer = clients.ask(actor, "POST", _TASKS, form, key=key)
@@ -70,6 +72,16 @@ class Replanning:
         self._rest(0, 20)
         self._ask(actor, f"{id}/pause", {"reason": "a rest"})
         self._rest(0, 20)
+        self._ask(actor, f"{id}/resume")
+
+    def _pause_while_runs_wait(self, actor: Actor, id: str) -> None:
+        """The pause ends the waiting runs, which then must not count among those that began."""
+        self._wait(lambda: self._runs(id, "RUNNING"))
+        self._wait(lambda: self._runs(id, "PENDING", waits=True))
+        self._ask(actor, f"{id}/pause")
+        self._rest(0, 20)
+        if self.clients.hub.draws.random() < 0.5:
+            self._change(actor, id)
         self._ask(actor, f"{id}/resume")
 
     def _change_at_an_instant(self, actor: Actor, id: str) -> None:

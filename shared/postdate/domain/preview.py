@@ -28,15 +28,15 @@ class Planned:
 
 
 def preview(schedule: Schedule, *, first: datetime, count: int = 10, runs: int = 0) -> list[Planned]:
-    """The next occurrences planned at `first` or later, at the instants they are due."""
+    """The next occurrences that are due at `first` or later. `runs` is the number of runs until then."""
     if not 1 <= count <= COUNT_MAX:
         raise ValidationFailed([("count", f"is 1 to {COUNT_MAX}")])
     if schedule.max_runs is not None:
         count = min(count, max(0, schedule.max_runs - runs))
-    return [
-        _planned(schedule.cron, each)
-        for each in islice(schedule.walk(max(first, instants.EPOCH) - _MOMENT), count)
-    ]
+    # Jitter may move an occurrence that is planned before `first` behind it.
+    earliest = max(first - timedelta(seconds=schedule.jitter_seconds), instants.EPOCH) - _MOMENT
+    due = (each for each in schedule.walk(earliest) if each.due_at >= first)
+    return [_planned(schedule.cron, each) for each in islice(due, count)]
 
 
 def _planned(cron: Cron, occurrence: Occurrence) -> Planned:

@@ -14,6 +14,8 @@ from postdate.domain.definition import State as DefinitionState
 from postdate.domain.errors import Unavailable
 from postdate.domain.following import CANCELLED, CHANGED, in_turn
 from postdate.domain.item import Phase
+from postdate.domain.line import LOOKED_AT_MAX
+from postdate.domain.preview import Planned, preview
 from postdate.domain.recurrence import Runs
 from postdate.domain.task import State, Task
 from postdate.domain.transitions import Transition
@@ -28,6 +30,10 @@ _NEAR: Final = timedelta(minutes=10)
 _QUEUE_MAX: Final = BACKLOG_RUNS_MAX + 100
 _PAGE: Final = 100
 _PAGES_MAX: Final = 10
+# Two days of a plan for each minute: longer than the attempts of a run last by default.
+_PAGES_OF_ON_MAX: Final = 30
+# A search before a run reads no more rows.
+_ON_MAX: Final = LOOKED_AT_MAX - 1
 # Runs in these states do not count among those that have begun.
 _NOT_BEGUN: Final = frozenset({State.PENDING, State.SKIPPED, State.MISSED, State.CANCELLED})
 
@@ -37,18 +43,22 @@ class PlannedChain:
     tasks: Tasks
     runs: Runs
 
-    def first(self, definition: Definition, *, now: datetime) -> Task | None:
+    def first(
+        self, definition: Definition, *, now: datetime, coming_at: datetime | None = None
+    ) -> Task | None:
         """The run that would begin the chain; None if no run is left."""
-        return self.runs.first(definition, now=now)
+        return self.runs.first(definition, now=now, coming_at=coming_at)
 
-    def begin(self, definition: Definition, *, now: datetime) -> Task | None:
+    def begin(
+        self, definition: Definition, *, now: datetime, coming_at: datetime | None = None
+    ) -> Task | None:
         """Writes the run that begins the chain; None if no run is left.
 
         It goes before its definition's row. A run whose definition is missing, or has another plan, is void when its
         instant comes: what a crash in between leaves behind begins nothing. The other way round it would leave a
         definition without a run, and nothing would ever look at that one again.
         """
-        run = self.runs.first(definition, now=now)
+        run = self.runs.first(definition, now=now, coming_at=coming_at)
         if run is None:
             return None
         (written,) = self.tasks.add([run])
@@ -78,19 +88,36 @@ class PlannedChain:
         began = leader.token > 0
         on = [leader.id] if began else [*line.not_over, *(each.id for each in line.to_end), *line.left]
         if definition.overlap is Overlap.ALLOW:
-            on += [run.id for run in self.newest(definition) if _is_on(run) and run.id not in on]
+            on = self._on(definition, on)
         # Runs that wait do not count: the change ends them, and one that begins all the same is found by the next run.
         # Those that an earlier change of state ended do not count either.
         runs = line.number if began else line.runs_before
         runs = max(definition.runs_before, runs)
-        return Reached(runs=runs, not_over=tuple(on)), leader if in_turn(leader) else None
+        reached = Reached(runs=runs, not_over=tuple(on), coming_at=_coming_at(definition, leader))
+        return reached, leader if in_turn(leader) else None
+
+    def _on(self, definition: Definition, known: Sequence[str]) -> list[str]:
+        """These runs and others of the chains that have begun and are not over, the newest first. An old run may still
+        retry behind many that are over."""
+        on = [*known]
+        for page in islice(self._pages(definition), _PAGES_OF_ON_MAX):
+            found = self.tasks.get_many(page)
+            if found.unreadable:
+                raise Unavailable("newer code alone can read a run of this task")
+            on += [id for id in page if id in found and _is_on(found[id]) and id not in on]
+            if len(on) >= _ON_MAX:
+                break
+        return on[: max(_ON_MAX, len(known))]
 
     def _leader(self, definition: Definition, *, now: datetime) -> Task | None:
         """The newest planned run: the run to come, the newest run of a late chain, or the last run of an ended one.
 
         The ids of the next occurrence and of those of the last minutes follow from the plan, so these rows are read
         first. If none exists, the listing is searched, which lags by a moment."""
-        planned = definition.schedule.walk(now - _NEAR)
+        # Jitter moves a run behind its occurrence.
+        planned = definition.schedule.walk(
+            now - _NEAR - timedelta(seconds=definition.schedule.jitter_seconds)
+        )
         near = []
         for each in planned:
             near.append(self.runs.begins(definition, each, now=now).id)
@@ -172,15 +199,43 @@ def begun(definition: Definition, runs: Iterable[Task]) -> int:
     return max(definition.runs_before, *numbers, 0)
 
 
-def next_run_at(definition: Definition, *, runs: Iterable[Task], now: datetime) -> datetime | None:
-    """The instant of the next run, from the plan alone."""
+def next_run_at(definition: Definition, *, runs: Sequence[Task], now: datetime) -> datetime | None:
+    """The instant of the next run, from its row if that is one of `runs`, and else from the plan."""
     plan = definition.schedule
     if definition.state is not DefinitionState.ACTIVE:
         return None
     if plan.max_runs is not None and begun(definition, runs) >= plan.max_runs:
         return None
+    # The first run of a chain may be planned before the change, so its row tells more than the plan.
+    coming = [
+        run.planned_at for run in runs if in_turn(run) and _is_of(run, definition) and run.planned_at > now
+    ]
+    if coming:
+        return min(coming)
     after = max(definition.changed_at, now - timedelta(seconds=plan.jitter_seconds))
     return next((each.due_at for each in plan.walk(after) if each.due_at > now), None)
+
+
+def preview_of(
+    definition: Definition, *, runs: Sequence[Task], first: datetime | None, count: int, now: datetime
+) -> list[Planned]:
+    """The next runs of the task from `first` on, or from now on. A task that is over has none, and a paused task those
+    that it would have without the pause."""
+    if definition.state in (DefinitionState.CANCELLED, DefinitionState.FINISHED):
+        return []
+    if first is None:
+        # An occurrence may have run already although more jitter would move it behind now.
+        first = next_run_at(definition, runs=runs, now=now) or now
+    return preview(definition.schedule, first=first, count=count, runs=begun(definition, runs))
+
+
+def _coming_at(definition: Definition, leader: Task) -> datetime | None:
+    """The instant without jitter of a run that has not begun; None if the run began. A pause ends the run to come, but
+    a task that is resumed before the instant of that run still runs at it."""
+    ended = definition.state is DefinitionState.PAUSED and leader.state is State.SKIPPED
+    if leader.recurs is None or leader.token > 0 or not (in_turn(leader) or ended):
+        return None
+    return leader.recurs.at
 
 
 def _is_on(run: Task) -> bool:

@@ -79,11 +79,34 @@ BUGS: Final = (
         mix="replanned",
     ),
     bug(
+        "a change leaves out a run between its instant and its jitter",
+        f"{RECURRENCE}:Runs.first",
+        "if coming_at is not None:",
+        "if False:",
+        test="tests/unit/api/tasks/recurring/test_change.py"
+        "::TestAnInstantMovedByJitter::test_is_still_run_after_a_change",
+    ),
+    bug(
+        "the newest ten rows tell which runs are in progress",
+        "postdate.use_cases.planned_chain:PlannedChain._on",
+        "islice(self._pages(definition), _PAGES_OF_ON_MAX)",
+        "[[run.id for run in self.newest(definition)]]",
+        test="tests/unit/api/tasks/recurring/test_plans_joined.py"
+        "::test_a_run_that_still_retries_behind_many_others_counts",
+    ),
+    bug(
         "a new plan does not know how many runs there were",
         "postdate.use_cases.planned_chain:PlannedChain.reached",
         "runs = max(definition.runs_before, runs)",
         "runs = definition.runs_before",
         mix="timely",
+    ),
+    bug(
+        "runs that a pause ended count as begun",
+        "postdate.use_cases.planned_chain:PlannedChain.reached",
+        "else line.runs_before",
+        "else line.number - 1 - line.waiting",
+        mix="replanned",
     ),
     bug(
         "the newest ten rows tell how many runs there were",

@@ -275,6 +275,13 @@ def test_a_preview_says_where_jitter_moved_a_run():
     assert planned[0].note == "29 s of jitter"
 
 
+def test_a_preview_begins_with_a_run_that_jitter_moves_behind_its_first_instant():
+    planned = preview(schedule(jitter_seconds=1800), first=MIDNIGHT + HOUR + timedelta(seconds=29))
+    assert planned[0].at == MIDNIGHT + HOUR + timedelta(seconds=29)
+    later = preview(schedule(jitter_seconds=1800), first=MIDNIGHT + HOUR + timedelta(seconds=30))
+    assert later[0] == planned[1]
+
+
 @pytest.mark.parametrize("count", [0, 101])
 def test_a_preview_has_one_to_a_hundred_lines(count):
     with pytest.raises(ValidationFailed, match="count"):

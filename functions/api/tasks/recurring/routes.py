@@ -16,6 +16,7 @@ from functions.api.wiring import wired
 from postdate.domain import preview as previews
 from postdate.domain.definition import Definition, is_definition
 from postdate.domain.errors import InvalidState
+from postdate.use_cases.planned_chain import preview_of
 
 RECURRING: Final = Routes("/api/v1/tasks")
 CHANGED: Final = ("malformed", "validation_failed", "not_found", "invalid_state")
@@ -27,7 +28,8 @@ CHANGED: Final = ("malformed", "validation_failed", "not_found", "invalid_state"
     name="previewTask",
     summary="Preview the runs of a cron",
     text="The next instants of a cron, or of a recurring task, from `from` or from now on. `note` tells whether a "
-    "change of clocks or the jitter moved the run.",
+    "change of clocks or the jitter moved the run. The preview of a task has no more runs than `max_runs` still "
+    "allows; it is empty for a task that is FINISHED or CANCELLED, and ignores a pause.",
     body=PreviewForm,
     examples={
         "cron": {
@@ -46,12 +48,13 @@ CHANGED: Final = ("malformed", "validation_failed", "not_found", "invalid_state"
 )
 def preview(caller: Caller) -> answers.Preview:
     form = parsed(PreviewForm, requests.body(_event()))
+    now = wired().clock.now()
     if form.task_id is None:
         plan = schedule(form.cron or "", "UTC" if form.timezone is None else form.timezone)
-    else:
-        plan = recurring_task(caller, form.task_id, "previewed").schedule
-    first = form.from_ or wired().clock.now()
-    return answers.planned(previews.preview(plan, first=first, count=form.count))
+        return answers.planned(previews.preview(plan, first=form.from_ or now, count=form.count))
+    definition = recurring_task(caller, form.task_id, "previewed")
+    runs = wired().recurring.chain.newest(definition)
+    return answers.planned(preview_of(definition, runs=runs, first=form.from_, count=form.count, now=now))
 
 
 @RECURRING.serves(
@@ -78,8 +81,8 @@ def pause(caller: Caller, task_id: str) -> Response[answers.RecurringTask]:
     "/<task_id>/resume",
     name="resumeTask",
     summary="Resume a recurring task",
-    text="The next run is the first one planned after now. Runs of the pause are not caught up. To resume a task twice "
-    "is no error.",
+    text="The next run is the first one whose instant is after now. Runs of the pause are not caught up. To "
+    "resume a task twice is no error.",
     scope=WRITE,
     headers=("ETag",),
     codes=("not_found", "invalid_state"),

@@ -32,8 +32,9 @@ _PROTECTED: Final = """<UpdateTerminationProtectionResponse><UpdateTerminationPr
 class Aws:
     """An account as it is now.
 
-    `denied` are operations that its credentials may not use. `stack` is the status of the one stack, if there is one,
-    and `tables` are that stack's, none of them protected. `muted` are the rules that mute `alarms` now.
+    `shard_plan` is that of the deployed functions. `denied` are operations that its credentials may not use. `stack` is
+    the status of the one stack, if there is one, and `tables` are that stack's, none of them protected. `muted` are the
+    rules that mute `alarms` now.
     """
 
     refused: str | None = None
@@ -41,6 +42,7 @@ class Aws:
     concurrency: int = 1000
     table_writes: int = 100_000
     reserved: Mapping[str, int] = field(default_factory=dict)
+    shard_plan: str | None = None
     denied: frozenset[str] = frozenset()
     stack: str | None = None
     tables: tuple[str, ...] = ()
@@ -80,7 +82,8 @@ def _operation(request: Answering) -> tuple[str, Mapping[str, Any]]:
     parts = request.path.strip("/").split("/")
     if parts[1] == "account-settings":
         return "GetAccountSettings", {}
-    return "GetFunctionConcurrency", {"FunctionName": parts[2]}
+    operations = {"concurrency": "GetFunctionConcurrency", "configuration": "GetFunctionConfiguration"}
+    return operations[parts[3]], {"FunctionName": parts[2]}
 
 
 def _answer(aws: Aws, operation: str, names: Mapping[str, Any]) -> tuple[int, bytes, str]:
@@ -115,6 +118,10 @@ def _answer(aws: Aws, operation: str, names: Mapping[str, Any]) -> tuple[int, by
         case "GetFunctionConcurrency":
             reserved = aws.reserved.get(names["FunctionName"])
             return _json(200, {} if reserved is None else {"ReservedConcurrentExecutions": reserved})
+        case "GetFunctionConfiguration" if aws.shard_plan is None:
+            return _json(404, {"__type": "ResourceNotFoundException", "message": "no"})
+        case "GetFunctionConfiguration":
+            return _json(200, {"Environment": {"Variables": {"SHARD_PLAN": aws.shard_plan}}})
         case "DescribeAlarms":
             made = [{"AlarmName": name} for name in aws.alarms]
             return _json(200, {"MetricAlarms": made, "CompositeAlarms": []})

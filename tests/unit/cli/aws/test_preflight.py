@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import boto3
 import pytest
@@ -12,6 +14,7 @@ from cli.aws.preflight import check
 from cli.failure import NotReady
 from infra.environment import Environment
 from infra.environments import DEV, ENVIRONMENTS, PROD, STAGING
+from postdate.domain.instants import minute_of
 from tests.unit.cli.aws.answers import ACCOUNT, CREDENTIALS, REGION, Aws, answering
 
 RESERVED_BY_PROD = {PROD.named(name): size.reserved or 0 for name, size in PROD.functions.items()}
@@ -63,6 +66,35 @@ def test_tables_have_the_quota_for_their_warm_throughput(monkeypatch: pytest.Mon
     assert missing(Aws(table_writes=40_000), STAGING, monkeypatch) == []
 
 
+def with_shards(environment: Environment, plan: str) -> Environment:
+    return replace(environment, settings=replace(environment.settings, shard_plan=plan))
+
+
+NOW = minute_of(datetime.now(UTC))
+
+
+@pytest.mark.parametrize(
+    ("deployed", "wanted", "is_refused"),
+    [
+        ("0=128", "0=128", False),
+        ("0=128", f"0=128,{NOW + 70}=256", False),
+        ("0=128", f"0=128,{NOW + 70}=1024,{NOW + 71}=128", False),
+        ("0=128", f"0=128,{NOW + 50}=1024,{NOW + 51}=128", True),
+        ("0=128", f"0=128,{NOW - 5}=256", True),
+        ("0=128", "0=256", True),
+        (f"0=128,{NOW + 30}=256", "0=128", True),
+        (f"0=128,{NOW - 100_000}=256", "0=256", False),
+        (f"0=128,{NOW - 1000}=256", "0=256", True),
+        (None, "0=256", False),
+    ],
+)
+def test_a_step_of_the_shard_plan_begins_an_hour_ahead_or_later(
+    deployed: str | None, wanted: str, is_refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = missing(Aws(shard_plan=deployed), with_shards(PROD, wanted), monkeypatch)
+    assert ["`shard_plan` in infra/environments.py differs" in line for line in found] == [True] * is_refused
+
+
 def test_all_that_is_missing_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(missing(Aws(bootstrap=None, concurrency=10), PROD, monkeypatch)) == 2
 
@@ -107,5 +139,6 @@ def test_the_command_tells_it_in_one_line_and_deploys_nothing() -> None:
         "GetParameter",
         "GetAccountSettings",
         "GetFunctionConcurrency",
+        "GetFunctionConfiguration",
         "GetServiceQuota",
     }

@@ -8,9 +8,11 @@ import pytest
 from postdate.domain import transitions
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.definition import Overlap, State
+from postdate.domain.line import LOOKED_AT_MAX
 from postdate.domain.task import Ack
 from postdate.domain.task import State as RunState
 from postdate.domain.transitions import Failure, Transition
+from postdate.use_cases.planned_chain import preview_of
 from tests.unit.api.tasks.recurring.test_change import edit, followed, waiting
 from tests.unit.doubles import MINUTE, SECOND, claimed
 
@@ -129,6 +131,33 @@ def test_after_overlaps_were_allowed_all_that_are_on_count(service):
     assert followed(service, run).instead is None
 
 
+@pytest.mark.parametrize("later", [12, 250])
+def test_a_run_that_still_retries_behind_many_others_counts(service, later):
+    definition = service.planned("* * * * *", overlap=Overlap.ALLOW)
+    (run,) = waiting(service, definition)
+    failed = transitions.fail(
+        begun(service, run), now=service.clock.now(), failure=Failure(why="http 500"), draw=0
+    )
+    service.tasks.commit([failed])
+    for _ in range(later):
+        run = max(waiting(service, definition), key=lambda each: each.planned_at)
+        over = transitions.succeed(begun(service, run), now=service.clock.now(), why="http 200")
+        service.tasks.commit([over])
+    edit(service, definition, '{"overlap": "skip"}')
+    changed = first_of(service, definition)
+    assert changed.recurs.before == (failed.after.id,)
+    assert followed(service, changed).instead.after.state is RunState.SKIPPED
+
+
+def test_no_more_runs_are_named_than_a_search_reads(service):
+    definition = service.planned("* * * * *", overlap=Overlap.ALLOW)
+    for _ in range(30):
+        (run,) = waiting(service, definition)
+        begun(service, run)
+    edit(service, definition, '{"overlap": "skip"}')
+    assert len(first_of(service, definition).recurs.before) == LOOKED_AT_MAX - 1
+
+
 class TestMaxRuns:
     def three_of_five(self, service):
         definition = service.planned("* * * * *", max_runs=5, overlap=Overlap.ALLOW)
@@ -230,6 +259,49 @@ class TestMaxRuns:
         service.tasks.commit([late.instead])
         change(service, definition)
         assert service.definitions.get(definition.id).runs_before == 3
+
+
+class TestPreview:
+    def shown(self, service, definition, *, first=None, count=10):
+        definition = service.definitions.get(definition.id)
+        runs, now = service.definition_changer.chain.newest(definition), service.clock.now()
+        found = preview_of(definition, runs=runs, first=first, count=count, now=now)
+        return [each.at for each in found]
+
+    def test_has_only_the_runs_that_are_left(self, service):
+        definition = service.planned("* * * * *", max_runs=5, overlap=Overlap.ALLOW)
+        for _ in range(3):
+            (run,) = waiting(service, definition)
+            begun(service, run)
+        now = service.clock.now()
+        assert self.shown(service, definition) == [now + MINUTE, now + 2 * MINUTE]
+        later = now + timedelta(days=1)
+        assert self.shown(service, definition, first=later, count=1) == [later]
+
+    def test_ignores_a_pause(self, service):
+        definition = service.planned("* * * * *")
+        service.definition_changer.pause("demo", definition.id, reason=None)
+        assert self.shown(service, definition, count=1) == [service.clock.now()]
+
+    @pytest.mark.parametrize("state", [State.FINISHED, State.CANCELLED])
+    def test_is_empty_for_a_task_that_is_over(self, service, state):
+        definition = service.planned("* * * * *")
+        service.definitions._kept[definition.id] = replace(definition, state=state)
+        assert self.shown(service, definition) == []
+
+    def test_begins_with_the_run_to_come(self, service):
+        definition = service.planned("* * * * *", jitter_seconds=59)
+        (run,) = waiting(service, definition)
+        service.clock.sleep_until(run.recurs.at + SECOND)
+        assert run.due_at > service.clock.now()
+        assert self.shown(service, definition, count=1) == [run.due_at]
+
+    def test_leaves_out_a_run_that_more_jitter_would_move_behind_now(self, service):
+        definition = service.planned("0 * * * *", jitter_seconds=10)
+        (run,) = waiting(service, definition)
+        begun(service, run)
+        edit(service, definition, '{"jitter_seconds": 3000}')
+        assert self.shown(service, definition, count=1) == [first_of(service, definition).due_at]
 
 
 def test_jitter_hides_no_run_to_come(service):
