@@ -143,7 +143,8 @@ BUGS: Final = (
         "postdate.domain.following:with_number",
         "if number is None or",
         "if True or number is None or",
-        mix="recounted",
+        test="tests/unit/run_tasks/test_line.py"
+        "::test_a_run_that_begins_after_one_of_the_old_plan_is_stored_with_the_number_behind_it",
     ),
     bug(
         "a queue has no bound",
