@@ -31,11 +31,13 @@ class Line:
     number: int = 0
     # Runs that could still begin and must not.
     to_end: list[Task] = field(default_factory=list)
-    # Numbers of earlier runs of the same plan that have not begun: they wait, or a pause, a change or the next run
-    # ended them. Complete only if the search `counts`.
+    # Numbers of earlier runs of the same plan that ended without a beginning, because of a pause, a change or the next
+    # run. Complete only if the search `counts`.
     unused: set[int] = field(default_factory=set)
-    # Numbers of earlier runs that began or expired.
+    # Numbers of earlier runs of the same plan that began, wait or expired.
     used: set[int] = field(default_factory=set)
+    # The greatest number of an earlier run of the same plan that began; 0 without one.
+    begun: int = 0
     # Rows to read before the search can continue.
     unread: set[str] = field(default_factory=set)
     # Runs that the search did not reach, because it had read the most rows.
@@ -46,8 +48,8 @@ class Line:
         """The number of earlier runs without those that have not begun. Complete only if the search `counts`."""
         # All numbers up to that of a run that began are used. A number may belong to a run that was passed over and to
         # the run in its place, so numbers are counted and not rows.
-        last = max(self.used, default=0)
-        return self.number - 1 - sum(last < each < self.number for each in self.unused)
+        ended = sum(self.begun < each < self.number for each in self.unused - self.used)
+        return self.number - 1 - self.waiting - ended
 
 
 def line(
@@ -74,9 +76,10 @@ def line(
                 found.unread.add(id)
             continue
         began, waits = row.token > 0, row.state is State.PENDING and row.token == 0
-        if row.recurs is not None and (began or _plan(row) == _plan(run)):
-            is_used = began or row.state is State.EXPIRED
+        if row.recurs is not None and _plan(row) == _plan(run):
+            is_used = began or waits or row.state is State.EXPIRED
             (found.used if is_used else found.unused).add(row.recurs.number)
+            found.begun = max(found.begun, row.recurs.number) if began else found.begun
         # Such a run is superseded. It has not begun, and must end before the later run begins.
         if waits and (skipped or _plan(row) != _plan(run)):
             found.to_end.append(row)

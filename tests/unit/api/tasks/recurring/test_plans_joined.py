@@ -8,13 +8,14 @@ import pytest
 from postdate.domain import transitions
 from postdate.domain.catch_up import CatchUp
 from postdate.domain.definition import Overlap, State
-from postdate.domain.line import LOOKED_AT_MAX
+from postdate.domain.line import LOOKED_AT_MAX, line
+from postdate.domain.recurs import Recurs
 from postdate.domain.task import Ack
 from postdate.domain.task import State as RunState
 from postdate.domain.transitions import Failure, Transition
 from postdate.use_cases.planned_chain import preview_of
 from tests.unit.api.tasks.recurring.test_change import edit, followed, waiting
-from tests.unit.doubles import MINUTE, SECOND, claimed
+from tests.unit.doubles import MINUTE, SECOND, START, a_task, claimed
 
 
 def begun(service, run):
@@ -236,6 +237,22 @@ class TestMaxRuns:
         paused_and_resumed(service, definition)
         paused_and_resumed(service, definition)
         assert service.definitions.get(definition.id).runs_before == 1
+
+    def test_a_run_that_waits_with_an_old_number_does_not_count(self):
+        """A run of the plan before began after the waiting run was written, with the same number."""
+
+        def a_run(number, plan, counted, *before):
+            at = START + number * MINUTE
+            return replace(
+                a_task(number),
+                recurs=Recurs(definition="task_d", plan=plan, at=at, number=counted, before=before),
+            )
+
+        old = claimed(a_run(1, 1, 2))
+        waits = a_run(2, 2, 2, old.id)
+        coming = a_run(3, 2, 4, waits.id)
+        found = line(coming, {old.id: old, waits.id: waits}, {old.id, waits.id}, counts=True)
+        assert (found.number, found.runs_before) == (4, 2)
 
     def test_a_run_that_expired_while_it_waited_counts(self, service):
         definition, _ = self.queued_of_six(service, waiting_runs=2)
