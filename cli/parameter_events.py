@@ -66,7 +66,7 @@ class Teller:
 
 
 _UNTOLD: Final = (
-    "The parameters are changed, but no event tells it: {}. The next `postdate config show` does."
+    "Changes of parameters could not be recorded as events: {}. The next `postdate config show` tries again."
 )
 
 

@@ -64,7 +64,7 @@ def test_a_look_shows_the_parameters_although_nothing_can_be_recorded(
     recorder.fails = EndpointConnectionError(endpoint_url="x")
     shown = run("show")
     assert shown["parameters"]["registering.batch_max"]["value"] == 50
-    assert "no event tells it" in capsys.readouterr().err
+    assert "could not be recorded as events" in capsys.readouterr().err
 
 
 def test_a_change_that_was_taken_back_is_refused_before_a_person_is_asked(appconfig: AppConfig) -> None:

@@ -119,8 +119,8 @@ def test_only_deployments_whose_former_values_are_known_are_told() -> None:
 def test_a_recorder_that_cannot_be_reached_is_told_to_the_operator() -> None:
     recorder = Recorder()
     recorder.fails = EndpointConnectionError(endpoint_url="x")
-    with pytest.raises(Failure, match="no event tells it"):
+    with pytest.raises(Failure, match="could not be recorded as events"):
         told(Store(FIRST), recorder)
     recorder.fails, recorder.refuses = None, True
-    with pytest.raises(Failure, match="no event tells it"):
+    with pytest.raises(Failure, match="could not be recorded as events"):
         told(Store(FIRST), recorder)
