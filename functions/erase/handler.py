@@ -17,7 +17,7 @@ from postdate.domain.errors import BooksDisagree
 from postdate.domain.slots import ShardPlan
 from postdate.runtime import aws, settings
 from postdate.runtime.clock import SystemClock
-from postdate.runtime.dead_letters import SqsLetters
+from postdate.runtime.dead_letters import LETTERS_WAIT_SECONDS, SqsLetters
 from postdate.runtime.observability import logger
 from postdate.stores.erasures import DynamoErasures
 from postdate.stores.ledger_dynamo import DynamoLedger
@@ -52,7 +52,7 @@ class Wired:
                 shards=ShardPlan.parse(given.shard_plan),
                 listing_shards=given.listing_shards,
             ),
-            letters=tuple(SqsLetters(url=url, client=sqs) for url in urls),
+            letters=tuple(SqsLetters(url=url, client=sqs, wait_seconds=LETTERS_WAIT_SECONDS) for url in urls),
             findings=FindingsEraser(
                 reconciliations=DynamoReconciliations(table=given.operations_table, client=dynamodb),
                 reports=S3Reports(bucket=given.reports_bucket, client=aws.client("s3")),

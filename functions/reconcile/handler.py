@@ -108,16 +108,22 @@ def _note_events(papers: Papers, given: Mapping[str, Any], events: Mapping[str, 
             observed=f"{each['count']} missing up to number {each['last']}",
             expected="an event",
         )
-        for each in events.get("left", ())
+        for each in map(_gap, events.get("left", ()))
     ]
+    filled = list(events.get("filled", ()))
     told: dict[str, Any] = {
-        "filled": list(events.get("filled", ())),
-        "filled_count": events.get("filled_count", 0),
+        "filled": filled,
+        "filled_count": events.get("filled_count", len(filled)),
         "subjects": events.get("subjects", 0),
     }
     if "Error" in events:
         told["moving"] = [f"events of {tenant}"]
     papers.put_found(f"events-{tenant}-{page:012d}", findings, **told)
+
+
+def _gap(left: Mapping[str, Any] | str) -> Mapping[str, Any]:
+    """A recorder of the release before answers the id of each missing event."""
+    return {"event_id": left, "count": 1, "last": left} if isinstance(left, str) else left
 
 
 def _report(event: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from functools import cache
-from typing import Final
 
 from functions.reconcile.letters import LetterBox, LetterQueue
 from functions.reconcile.money import Collector, Judge
@@ -14,7 +13,7 @@ from postdate.domain.recurrence import Runs
 from postdate.domain.slots import ShardPlan
 from postdate.runtime import aws, settings
 from postdate.runtime.clock import SystemClock
-from postdate.runtime.dead_letters import SqsLetters
+from postdate.runtime.dead_letters import LETTERS_WAIT_SECONDS, SqsLetters
 from postdate.runtime.parameters import parameters_at
 from postdate.stores.definitions_dynamo import DynamoDefinitions
 from postdate.stores.erasures import DynamoErasures
@@ -26,9 +25,6 @@ from postdate.stores.scans import Scans
 from postdate.stores.tasks_dynamo import DynamoTasks
 from postdate.stores.tenants_dynamo import DynamoTenants
 from postdate.use_cases.auditing import Auditor
-
-# A look that found nothing asks all servers of SQS once more.
-LETTERS_WAIT_SECONDS: Final = 1
 
 
 class Wired:

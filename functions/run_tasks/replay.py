@@ -52,7 +52,7 @@ class ReplayTarget(InsideTarget):
                 self._end(step, subscription)
                 return
             found = self._wanted(page, step, subscription)
-            redriven += self._redrive(found, subscription)
+            redriven += self._redrive(self._of_pause(found, step, subscription), subscription)
             made += 0 if step.only_failed else self.notifier.deliver(found, told)
             after = page.number
             if made + redriven >= STEP_EVENTS:
@@ -73,6 +73,14 @@ class ReplayTarget(InsideTarget):
         found = self.events.listed(page.tenant, entries)
         return [found[each] for each in entries if each in found and subscription.wants(found[each])]
 
+    def _of_pause(self, events: Sequence[Event], step: Step, subscription: Subscription) -> Sequence[Event]:
+        """Leaves out what a resumption must not redrive: events of the moment before the pause, whose deliveries had
+        ended."""
+        since = subscription.missed_since
+        if since is None or not _covers(step, subscription):
+            return events
+        return [each for each in events if each.recorded_at is None or each.recorded_at >= since]
+
     def _redrive(self, events: Sequence[Event], subscription: Subscription) -> int:
         """Calls the dead deliveries of these events again, and returns their number."""
         ids = [rules.delivery_id(event, subscription, self.notifier.shards) for event in events]
@@ -91,11 +99,12 @@ class ReplayTarget(InsideTarget):
         self.notifier.queue.send(pack([(task.tenant, Due.of(task))], Via.REGISTRATION))
 
     def _end(self, step: Step, subscription: Subscription) -> None:
-        """A change that was faster keeps the mark, and another resumption replays the same span: no event is told
-        twice."""
+        """Takes the mark of the pause away after a replay of the whole pause. Raises Unavailable if another change was
+        faster: the step is repeated with the newer subscription."""
         if subscription.missed_since is not None and _covers(step, subscription):
             after = rules.changed(subscription, now=self.clock.now(), by=_AUTHOR, missed_since=None)
-            self.subscriptions.change(after)
+            if not self.subscriptions.change(after):
+                raise Unavailable("the subscription was changed meanwhile")
 
 
 def _covers(step: Step, subscription: Subscription) -> bool:

@@ -39,7 +39,7 @@ _begun: Final[dict[str, str]] = {}
 @pytest.fixture(scope="module")
 def variables(stack: RunningStack) -> dict[str, str]:
     """The runbook's variables, set by its own lines in a shell whose `aws` speaks to the stack, and the beginning of an
-    outage, which a person sets."""
+    outage and the function of an alarm, which a person sets."""
     shown = "\n".join(f'echo "${name}"' for name in VARIABLES)
     ran = subprocess.run(
         ["/bin/bash", "-euo", "pipefail", "-c", "\n".join([_SHELL, *map(local, SETS), shown])],
@@ -53,6 +53,7 @@ def variables(stack: RunningStack) -> dict[str, str]:
     instant = datetime.now(UTC) - timedelta(minutes=3)
     return {
         "AWS_REGION": aws.REGION,
+        "FUNCTION": "api",
         "INSTANT": instant.isoformat(),
         **dict(zip(VARIABLES, ran.stdout.splitlines(), strict=True)),
     }

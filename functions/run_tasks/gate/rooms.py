@@ -78,18 +78,21 @@ class Rooms:
         """Keeps runs that their receivers accepted in their rooms for the receivers' leases. Returns the names of the
         runs that are not kept, because their rooms could not be changed: their outcomes must wait. A worker that dies
         after this leaves a run in its room for at most the receiver's lease."""
-        unheld = set()
+        unheld, now = set[str](), self.clock.now()
         # Their leases differ, so each has its own write.
         for key, tasks in _by_key(each.after for each in accepted if each.after.name_in_room in self._inside):
-            for task in tasks:
-                inside = self._inside[task.name_in_room]
-                if task.lease_until is None or task.lease_until <= inside.until:
-                    continue
+            longer = [
+                task for task in tasks if (task.lease_until or now) > self._inside[task.name_in_room].until
+            ]
+            for index, task in enumerate(longer):
+                until = task.lease_until or now
                 try:
-                    self.flow.stay(*key, [task.name_in_room], task.lease_until)
-                    inside.until = task.lease_until
+                    self.flow.stay(*key, [task.name_in_room], until)
+                    self._inside[task.name_in_room].until = until
                 except Unavailable:
-                    unheld.add(task.name_in_room)
+                    # The others of the key wait as well: each try may last as long as a time limit.
+                    unheld |= {each.name_in_room for each in longer[index:]}
+                    break
         return unheld
 
     def left(self, outcomes: Iterable[Transition]) -> None:

@@ -26,6 +26,8 @@ _AT_ONCE: Final = 10
 HIDDEN_SECONDS: Final = 30
 # SQS answers from some of its servers only: one empty answer does not say that the queue is empty.
 _EMPTY_ANSWERS: Final = 2
+# A look that found nothing asks all servers of SQS once more.
+LETTERS_WAIT_SECONDS: Final = 1
 _COUNTS: Final = ("ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible")
 
 

@@ -6,6 +6,7 @@ repeated, after a crash or for a doubled record, writes no second task.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Final
 
 from postdate.domain import subscription as rules
@@ -24,6 +25,8 @@ from postdate.stores.tasks import Tasks, Written
 # So many earlier events of a subject are searched for the one that the subscription was told before.
 _LOOKS_BACK: Final = 100
 _THERE: Final = frozenset({Written.DONE, Written.CONFLICT})
+# Rows of deliveries are kept for 35 days.
+_MISSED_FOR: Final = timedelta(days=30)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,13 +86,24 @@ class Notifier:
         for event in wanted:
             earlier = self._earlier(event)
             found[event.id] = event, rules.wanted_before(event, earlier, subscription)
-            for each in filter(subscription.missed, earlier):
+            for each in self._missing(earlier, subscription):
                 if each.id not in found:
                     before = rules.wanted_before(each, earlier, subscription)
                     # The first of them: its own predecessor may be further back.
                     before = before or rules.wanted_before(each, self._earlier(each), subscription)
                     found[each.id] = each, before
         return list(found.values())
+
+    def _missing(self, earlier: Sequence[Event], subscription: Subscription) -> list[Event]:
+        """The events of a pause that have no delivery yet. Older ones may have had one that has expired."""
+        since = self.clock.now() - _MISSED_FOR
+        missed = {
+            rules.delivery_id(each, subscription, self.shards): each
+            for each in earlier
+            if subscription.missed(each) and each.recorded_at is not None and each.recorded_at > since
+        }
+        known = self.tasks.get_many(missed) if missed else {}
+        return [each for id, each in missed.items() if id not in known]
 
     def _earlier(self, event: Event) -> list[Event]:
         """The events of the subject before this one, the last 100 of them."""

@@ -80,7 +80,7 @@ BUGS: Final = (
     bug(
         "an event behind a pause goes ahead of the events of the pause",
         "postdate.use_cases.notifying:Notifier._chain",
-        "filter(subscription.missed, earlier)",
+        "self._missing(earlier, subscription)",
         "()",
         test="tests/unit/record/test_notified.py"
         "::test_an_event_behind_a_pause_waits_for_the_events_of_the_pause",

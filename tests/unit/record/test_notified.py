@@ -279,3 +279,24 @@ def test_a_subscription_without_an_order_gets_the_events_of_a_pause_by_the_repla
     world.events.put([event(1)], after={"demo": 0})
     world.notify(event(2))
     assert world.told() == [event(2).id]
+
+
+def test_the_events_of_a_pause_that_have_a_delivery_are_not_written_again(world: World) -> None:
+    world.subscribe(missed_since=START + 100 * SECOND)
+    world.events.put([event(number) for number in range(101, 105)], after={"demo": 0})
+    world.notify(event(105))
+    before = world.deliveries()
+    written: list[int] = []
+    world.tasks.add, add = lambda tasks: (written.append(len(tasks)), add(tasks))[1], world.tasks.add  # type: ignore[method-assign]
+    world.notify(event(106))
+    assert written == [1]
+    assert world.deliveries()[: len(before)] == before
+
+
+def test_events_whose_deliveries_may_have_expired_are_not_delivered_again(world: World) -> None:
+    """The mark of a pause stays if no replay of the whole pause came to its end."""
+    world.subscribe(missed_since=START)
+    world.events.put([event(1)], after={"demo": 0})
+    world.clock.move(timedelta(days=36))
+    world.notify(event(2))
+    assert world.told() == [event(2).id]

@@ -202,3 +202,49 @@ def test_a_replay_of_a_part_of_a_pause_keeps_its_mark(
     known = running.subscriptions.get("demo", "sub_1")
     assert known is not None
     assert known.missed_since == START
+
+
+def test_a_mark_is_taken_away_although_the_subscription_changes_during_the_replay(
+    running: Running, subscription: Subscription, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mark that stays would make the deliveries of the pause again and again."""
+    paused = replace(subscription, version=2, missed_since=START)
+    assert running.subscriptions.change(paused)
+    feed(running, 1)
+    get, read = running.subscriptions.get, list[str]()
+
+    def changed_once(tenant: str, id: str) -> Subscription | None:
+        found = get(tenant, id)
+        if id == "sub_1" and found is not None and not read:
+            read.append(id)
+            assert running.subscriptions.change(replace(found, version=3, description="other"))
+        return found
+
+    monkeypatch.setattr(running.subscriptions, "get", changed_once)
+    task = step(running, since=START - MINUTE)
+    running.run(message(task))
+    assert running.stored(task).state is TaskState.RETRYING
+    running.clock.move(MINUTE)
+    running.run(message(running.stored(task)))
+    assert running.stored(task).state is TaskState.SUCCEEDED
+    known = get("demo", "sub_1")
+    assert known is not None
+    assert (known.description, known.missed_since) == ("other", None)
+
+
+def test_a_resumption_redrives_no_delivery_that_died_before_the_pause(
+    running: Running, subscription: Subscription
+) -> None:
+    (event,) = feed(running, 1)
+    running.run(message(step(running)))
+    ((packet, _),) = running.queue.take()
+    (due,) = packet.dues
+    running.target.script[due.id].append(FINAL)
+    running.run(message(due))
+    assert event.recorded_at is not None
+    known = running.subscriptions.get("demo", "sub_1")
+    assert known is not None
+    paused = replace(known, version=known.version + 1, missed_since=event.recorded_at + timedelta(seconds=1))
+    assert running.subscriptions.change(paused)
+    replayed(running, step(running, since=paused.replayed_since))
+    assert running.tasks.get_many([due.id])[due.id].state is TaskState.DEAD
