@@ -110,8 +110,11 @@ class Subscription:
     @property
     def replayed_since(self) -> datetime | None:
         """The begin of the replay after a pause; None if no replay is needed. The replay has each event that `is_told`
-        leaves to it, also if the recorder of the event and the recorder of its page have different clocks."""
-        return None if self.missed_since is None else self.missed_since - 2 * _CLOCKS_DIFFER
+        leaves to it, also if the recorder of the event and the recorder of its page have different clocks. It has no
+        event from before the subscription was made."""
+        if self.missed_since is None:
+            return None
+        return max(self.missed_since - 2 * _CLOCKS_DIFFER, self.created_at)
 
     def missed(self, event: Event) -> bool:
         """True if the replay after a pause is to deliver this event, and may not have come to it."""

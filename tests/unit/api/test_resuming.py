@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+import pytest
+
 from functions.api.caller import Caller
 from functions.api.subscriptions.sending import EventSender
 from functions.api.subscriptions.subscribe import Subscriber
@@ -17,8 +19,10 @@ from tests.unit.doubles import MINUTE, PLAN, SECOND, START, ManualClock, Scripte
 CALLER = Caller(tenant="demo", key_id="k", scopes=frozenset({"subscriptions:write"}))
 
 
-def test_the_replay_of_a_pause_begins_a_minute_before_it() -> None:
-    """Events that were recorded just before a pause may come to their deliveries during the pause."""
+@pytest.mark.parametrize(("age", "before"), [(10 * MINUTE, MINUTE), (SECOND, SECOND)], ids=["old", "new"])
+def test_the_replay_of_a_pause_begins_a_minute_before_it(age: timedelta, before: timedelta) -> None:
+    """Events that were recorded just before a pause may come to their deliveries during the pause. A subscription has
+    none from before it was made."""
     clock, subscriptions, tasks = ManualClock(), MemorySubscriptions(), ScriptedTasks()
     queue = ScriptedQueue(clock)
     subscriber = Subscriber(
@@ -38,7 +42,12 @@ def test_the_replay_of_a_pause_begins_a_minute_before_it() -> None:
     hook = Destination(type="webhook", address="https://shop.example/hook")
     assert subscriptions.add(
         Subscription(
-            id="sub_1", tenant="demo", destination=hook, types=("*",), created_at=START, changed_at=START
+            id="sub_1",
+            tenant="demo",
+            destination=hook,
+            types=("*",),
+            created_at=START - age,
+            changed_at=START - age,
         )
     )
     subscriber.pause(CALLER, "sub_1")
@@ -46,4 +55,4 @@ def test_the_replay_of_a_pause_begins_a_minute_before_it() -> None:
     resumed = subscriber.resume(CALLER, "sub_1")
     assert resumed.missed_since == START
     (replay,) = tasks.get_many(queue.ids).values()
-    assert Step.read(replay.payload.text or "").since == START - MINUTE
+    assert Step.read(replay.payload.text or "").since == START - before

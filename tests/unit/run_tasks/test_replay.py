@@ -31,7 +31,7 @@ def subscription(running: Running) -> Subscription:
         destination=Destination(type="webhook", address="https://shop.example/hook"),
         types=("payment.completed",),
         secrets=("whsec_bmV3",),
-        created_at=START,
+        created_at=START - 10 * MINUTE,
         changed_at=START,
     )
     assert running.subscriptions.add(made)
