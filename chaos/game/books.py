@@ -36,7 +36,7 @@ def damaged(ground: Ground, draws: Random) -> Iterator[Line]:
         yield told("balance_inconsistency", fires)
         ground.runbook.run(
             *("balance_inconsistency", ".venv/bin/postdate call adjust"),
-            key=ground.key,
+            key=ground.on_call,
             variables={"ACCOUNT_ID": payer},
         )
         path = f"{work.PAYMENTS}/{id}"

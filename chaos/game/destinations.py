@@ -32,7 +32,7 @@ def refusing(ground: Ground, draws: Random) -> Iterator[Line]:
         del ground.receiver.answers[path]
         ran = ground.runbook.run(
             *("dead_letters_tasks", ".venv/bin/postdate redrive"),
-            key=ground.key,
+            key=ground.on_call,
             variables={"DESTINATION": url},
         )
         well = until(lambda: work.all_are(client, ids, "SUCCEEDED"), within=15)
@@ -66,7 +66,7 @@ def down(ground: Ground, draws: Random) -> Iterator[Line]:
         del receiver.answers["/"]
         ground.runbook.run(
             *("destination_down", ".venv/bin/postdate destinations probe"),
-            key=ground.key,
+            key=ground.on_call,
             variables={"DESTINATION_ID": held.get("id", "")},
         )
         well = until(lambda: work.all_are(client, ids, "SUCCEEDED"))

@@ -27,11 +27,13 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Ground:
-    """`key` is the game's tenant's, with every scope of a tenant. Clients are for one thread each."""
+    """`key` is the game's tenant's, with every scope of a tenant. `on_call` is the operator's key that the runbook asks
+    for. Clients are for one thread each."""
 
     place: Place
     stack: Stack
     key: str
+    on_call: str
     receiver: Receiver
     runbook: Runbook
     aws: Callable[[str], Any]
@@ -74,6 +76,7 @@ def made(bed: Bed) -> Iterator[Ground]:
     stack, clients = bed.stack, dict[str, Any]()
     tenants.tenant(stack.tables["tenants"], TENANT, vault=secrets.vault(stack.tables))
     key = tenants.key(secrets.key_table(stack.tables), TENANT, tenants.SCOPES)
+    on_call = tenants.operator_key(secrets.key_table(stack.tables), tenants.SCOPES)
 
     def client(service: str) -> Any:
         if service not in clients:
@@ -85,7 +88,8 @@ def made(bed: Bed) -> Iterator[Ground]:
             place=bed.place,
             stack=stack,
             key=key,
+            on_call=on_call,
             receiver=receiver,
-            runbook=Runbook(aws=client, url=stack.api_url),
+            runbook=Runbook(aws=client, url=stack.api_url, tenant=TENANT),
             aws=client,
         )

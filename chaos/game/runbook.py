@@ -72,12 +72,13 @@ def _an_hour_ago() -> str:
 
 
 class Runbook:
-    """`aws` gives a boto3 client of a service; `url` is the API's address."""
+    """`aws` gives a boto3 client of a service; `url` is the API's address. Commands name the tenant `tenant`."""
 
-    def __init__(self, *, aws: Callable[[str], Any], url: str) -> None:
+    def __init__(self, *, aws: Callable[[str], Any], url: str, tenant: str = "") -> None:
         self._text = RUNBOOK.read_text(encoding="utf-8")
         self._aws = aws
         self._url = url
+        self._tenant = tenant
 
     def run(
         self, entry: str, begins: str, *, key: str = "", variables: Mapping[str, str] | None = None
@@ -89,7 +90,7 @@ class Runbook:
             raise Failure(
                 f"The runbook's entry {entry} has {len(found)} commands that begin with {begins!r}."
             )
-        known = {SINCE: _an_hour_ago(), **(variables or {})}
+        known = {SINCE: _an_hour_ago(), "TENANT": self._tenant, **(variables or {})}
         text = re.sub(r"\$(\w+)", lambda name: known[name[1]], found[0])
         words = shlex.split(
             text.replace("postdate-prod-", "postdate-local-").replace("/postdate/prod/", "/postdate/local/")
