@@ -29,13 +29,7 @@ def i11_every_planned_instant_has_a_row(seen: Seen) -> None:
         for plan in plans:
             of_plan = [each for _, each in versions if number(each, "plan") == plan]
             if text(of_plan[0], "status") == "ACTIVE":
-                # Its jitter may move the first run of a new plan behind the change that begins the plan.
-                changed = 0 if plan == plans[0] else number(of_plan[0], "changed")
-                there = {
-                    run.wall
-                    for row in rows.pop((id, plan), ())
-                    if (run := run_of(row)).at > changed or number(row, "planned") <= changed
-                }
+                there = {run_of(row).wall for row in rows.pop((id, plan), ())}
                 begun_by = (versions[0][0] + seen.began.skew) // 1000 + ahead_of_utc(seen, of_plan[0])[0]
                 _has_no_gap(seen, id, of_plan[0], there, begun_by=begun_by if plan == plans[0] else 0)
         _ends_at_its_end(seen, id, versions, plans)

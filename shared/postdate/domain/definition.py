@@ -97,8 +97,6 @@ class Reached:
     runs: int
     # Runs that may not be over; empty if all are.
     not_over: tuple[str, ...] = ()
-    # The instant without jitter of the run to come; a new chain may begin with it. None if there is no such run.
-    coming_at: datetime | None = None
 
 
 def is_definition(id: str) -> bool:

@@ -6,7 +6,7 @@ The id of a run follows from definition, plan and wall time. Therefore two worke
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import lru_cache
 from itertools import islice, takewhile
 from typing import Final
@@ -22,7 +22,6 @@ from postdate.domain.slots import UNIQUE_BYTES, ShardPlan
 from postdate.domain.task import RUN_KIND, State, Task
 
 WOKEN_FROM_MAX: Final = 100
-_MOMENT: Final = timedelta(microseconds=1)
 _IDS_KEPT: Final = 2 * MISSED_TOLD_MAX
 _STOPPED: Final = frozenset({definitions.State.PAUSED, definitions.State.CANCELLED})
 
@@ -44,20 +43,9 @@ class Runs:
     # The number of shards of each minute; a part of the id of a run.
     shards: ShardPlan
 
-    def first(
-        self, definition: Definition, *, now: datetime, coming_at: datetime | None = None
-    ) -> Task | None:
-        """The run that begins a chain, due after now; None if the plan has no occurrence left.
-
-        An occurrence that was planned before now, and that its jitter moves behind now, begins the chain only if the
-        chain before has not run it: from `coming_at` on, which is the instant without jitter of the run to come."""
-        plan, after = definition.schedule, now
-        if coming_at is not None:
-            # No earlier occurrence is due after now.
-            after = min(now, max(coming_at, now - timedelta(seconds=plan.jitter_seconds)) - _MOMENT)
-        occurrence = plan.next(after, runs=definition.runs_before)
-        while occurrence is not None and occurrence.due_at <= now:
-            occurrence = plan.next(occurrence.at, runs=definition.runs_before)
+    def first(self, definition: Definition, *, now: datetime) -> Task | None:
+        """The run that begins a chain; None if the plan has no occurrence left."""
+        occurrence = definition.schedule.next(now, runs=definition.runs_before)
         return None if occurrence is None else self.begins(definition, occurrence, now=now)
 
     def begins(self, definition: Definition, occurrence: Occurrence, *, now: datetime) -> Task:

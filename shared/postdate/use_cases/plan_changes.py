@@ -90,10 +90,7 @@ class DefinitionChanger:
     def resume(self, tenant: str, id: str, *, version: int | None = None) -> Definition:
         def decide(definition: Definition, reached: Reached, now: datetime) -> Definition | None:
             resumed = definitions.resume(definition, now=now, reached=reached)
-            if (
-                resumed is not None
-                and self.chain.first(resumed, now=now, coming_at=reached.coming_at) is None
-            ):
+            if resumed is not None and self.chain.first(resumed, now=now) is None:
                 raise InvalidState(definition.state, f"no run is left: {nothing_left(resumed)}")
             return None if resumed is None else self._on_a_new_plan(resumed)
 
@@ -132,7 +129,7 @@ class DefinitionChanger:
                 raise VersionMismatch(f"the task has version {before.version}")
             after = self.templates.stored(after, now=now)
             # The first run of the new chain goes before the change. Without the change that run is void.
-            first = self._begin(before, after, now, coming_at=reached.coming_at)
+            first = self._begin(before, after, now)
             end = partial(_ended, after, now=now)
             written = self.definitions.change(before, after, None if coming is None else end(coming))
             if written is Written.DONE:
@@ -153,17 +150,15 @@ class DefinitionChanger:
                 raise Unavailable
         raise Conflict
 
-    def _begin(
-        self, before: Definition, after: Definition, now: datetime, *, coming_at: datetime | None
-    ) -> Task | None:
+    def _begin(self, before: Definition, after: Definition, now: datetime) -> Task | None:
         """Begins the new chain, if there is one. A paused task begins its chain when it is resumed."""
         if after.plan == before.plan:
             return None
         if after.state is not State.ACTIVE:
-            if self.chain.first(after, now=now, coming_at=coming_at) is None:
+            if self.chain.first(after, now=now) is None:
                 raise nothing_left(after)
             return None
-        first = self.chain.begin(after, now=now, coming_at=coming_at)
+        first = self.chain.begin(after, now=now)
         if first is None:
             raise nothing_left(after)
         return first

@@ -43,22 +43,18 @@ class PlannedChain:
     tasks: Tasks
     runs: Runs
 
-    def first(
-        self, definition: Definition, *, now: datetime, coming_at: datetime | None = None
-    ) -> Task | None:
+    def first(self, definition: Definition, *, now: datetime) -> Task | None:
         """The run that would begin the chain; None if no run is left."""
-        return self.runs.first(definition, now=now, coming_at=coming_at)
+        return self.runs.first(definition, now=now)
 
-    def begin(
-        self, definition: Definition, *, now: datetime, coming_at: datetime | None = None
-    ) -> Task | None:
+    def begin(self, definition: Definition, *, now: datetime) -> Task | None:
         """Writes the run that begins the chain; None if no run is left.
 
         It goes before its definition's row. A run whose definition is missing, or has another plan, is void when its
         instant comes: what a crash in between leaves behind begins nothing. The other way round it would leave a
         definition without a run, and nothing would ever look at that one again.
         """
-        run = self.runs.first(definition, now=now, coming_at=coming_at)
+        run = self.runs.first(definition, now=now)
         if run is None:
             return None
         (written,) = self.tasks.add([run])
@@ -93,8 +89,7 @@ class PlannedChain:
         # Those that an earlier change of state ended do not count either.
         runs = line.number if began else line.runs_before
         runs = max(definition.runs_before, runs)
-        reached = Reached(runs=runs, not_over=tuple(on), coming_at=_coming_at(definition, leader))
-        return reached, leader if in_turn(leader) else None
+        return Reached(runs=runs, not_over=tuple(on)), leader if in_turn(leader) else None
 
     def _on(self, definition: Definition, known: Sequence[str]) -> list[str]:
         """These runs and others of the chains that have begun and are not over, the newest first. An old run may still
@@ -114,10 +109,7 @@ class PlannedChain:
 
         The ids of the next occurrence and of those of the last minutes follow from the plan, so these rows are read
         first. If none exists, the listing is searched, which lags by a moment."""
-        # Jitter moves a run behind its occurrence.
-        planned = definition.schedule.walk(
-            now - _NEAR - timedelta(seconds=definition.schedule.jitter_seconds)
-        )
+        planned = definition.schedule.walk(now - _NEAR)
         near = []
         for each in planned:
             near.append(self.runs.begins(definition, each, now=now).id)
@@ -199,19 +191,13 @@ def begun(definition: Definition, runs: Iterable[Task]) -> int:
     return max(definition.runs_before, *numbers, 0)
 
 
-def next_run_at(definition: Definition, *, runs: Sequence[Task], now: datetime) -> datetime | None:
-    """The instant of the next run, from its row if that is one of `runs`, and else from the plan."""
+def next_run_at(definition: Definition, *, runs: Iterable[Task], now: datetime) -> datetime | None:
+    """The instant of the next run, from the plan alone."""
     plan = definition.schedule
     if definition.state is not DefinitionState.ACTIVE:
         return None
     if plan.max_runs is not None and begun(definition, runs) >= plan.max_runs:
         return None
-    # The first run of a chain may be planned before the change, so its row tells more than the plan.
-    coming = [
-        run.planned_at for run in runs if in_turn(run) and _is_of(run, definition) and run.planned_at > now
-    ]
-    if coming:
-        return min(coming)
     after = max(definition.changed_at, now - timedelta(seconds=plan.jitter_seconds))
     return next((each.due_at for each in plan.walk(after) if each.due_at > now), None)
 
@@ -227,15 +213,6 @@ def preview_of(
         # An occurrence may have run already although more jitter would move it behind now.
         first = next_run_at(definition, runs=runs, now=now) or now
     return preview(definition.schedule, first=first, count=count, runs=begun(definition, runs))
-
-
-def _coming_at(definition: Definition, leader: Task) -> datetime | None:
-    """The instant without jitter of a run that has not begun; None if the run began. A pause ends the run to come, but
-    a task that is resumed before the instant of that run still runs at it."""
-    ended = definition.state is DefinitionState.PAUSED and leader.state is State.SKIPPED
-    if leader.recurs is None or leader.token > 0 or not (in_turn(leader) or ended):
-        return None
-    return leader.recurs.at
 
 
 def _is_on(run: Task) -> bool:

@@ -79,14 +79,6 @@ BUGS: Final = (
         mix="replanned",
     ),
     bug(
-        "a change leaves out a run between its instant and its jitter",
-        f"{RECURRENCE}:Runs.first",
-        "if coming_at is not None:",
-        "if False:",
-        test="tests/unit/api/tasks/recurring/test_change.py"
-        "::TestAnInstantMovedByJitter::test_is_still_run_after_a_change",
-    ),
-    bug(
         "the newest ten rows tell which runs are in progress",
         "postdate.use_cases.planned_chain:PlannedChain._on",
         "islice(self._pages(definition), _PAGES_OF_ON_MAX)",

@@ -81,8 +81,8 @@ def pause(caller: Caller, task_id: str) -> Response[answers.RecurringTask]:
     "/<task_id>/resume",
     name="resumeTask",
     summary="Resume a recurring task",
-    text="The next run is the first one whose instant is after now. Runs of the pause are not caught up. To "
-    "resume a task twice is no error.",
+    text="The next run is the first one planned after now. Runs of the pause are not caught up. To resume a task twice "
+    "is no error.",
     scope=WRITE,
     headers=("ETag",),
     codes=("not_found", "invalid_state"),

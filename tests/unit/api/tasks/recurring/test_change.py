@@ -125,72 +125,9 @@ def test_a_change_never_fires_at_once(before, after, moved, jitter):
     changed = edit(service, definition, f'{{"cron": "{after}", "payload": 1}}', payload="1")
     now = service.clock.now()
     runs = [run for run in waiting(service, definition) if run.recurs.plan == changed.plan]
-    assert [run.due_at > now for run in runs] == [True]
+    assert [run.recurs.at > now and run.due_at > now for run in runs] == [True]
     assert {due.due_at for packet in service.queue.packets for due in packet.dues} <= {runs[0].due_at}
-    assert next_run_at(changed, runs=runs, now=now) == runs[0].due_at
-
-
-class TestAnInstantMovedByJitter:
-    """A task of every hour. The run of 11:00 is due some minutes later, and the clock stands in between."""
-
-    @pytest.fixture
-    def run(self, service):
-        definition = service.planned(jitter_seconds=3000)
-        (run,) = waiting(service, definition)
-        assert run.due_at > HOUR + 2 * MINUTE
-        service.clock.sleep_until(HOUR + MINUTE)
-        return run
-
-    @pytest.mark.parametrize(
-        "change",
-        [
-            lambda service, definition: edit(service, definition, '{"tags": ["a"]}'),
-            lambda service, definition: service.definition_changer.begin_again("demo", definition.id),
-            lambda service, definition: (
-                service.definition_changer.pause("demo", definition.id, reason=None),
-                service.definition_changer.resume("demo", definition.id),
-            ),
-        ],
-        ids=["changed", "begun again", "paused and resumed"],
-    )
-    @pytest.mark.parametrize("times", [1, 2])
-    def test_is_still_run_after_a_change(self, service, run, change, times, monkeypatch):
-        definition = service.definitions.get(run.recurs.definition)
-        # The list of runs is behind.
-        monkeypatch.setattr(service.tasks, "runs_back", lambda *_, **__: [])
-        for _ in range(times):
-            change(service, definition)
-        changed = service.definitions.get(definition.id)
-        (again,) = [each for each in waiting(service, definition) if each.recurs.plan == changed.plan]
-        assert (again.due_at, again.recurs.at, again.recurs.number) == (run.due_at, HOUR, 1)
-        assert service.tasks.get(run.id).state in (RunState.CANCELLED, RunState.SKIPPED)
-        assert next_run_at(changed, runs=[again], now=service.clock.now()) == run.due_at
-
-    def test_is_the_last_one_of_a_plan_that_can_be_resumed(self, service):
-        definition = service.planned(jitter_seconds=3000, end_at=HOUR)
-        service.clock.sleep_until(HOUR + MINUTE)
-        service.definition_changer.pause("demo", definition.id, reason=None)
-        resumed = service.definition_changer.resume("demo", definition.id)
-        assert resumed.state is State.ACTIVE
-
-    def test_is_not_run_twice_by_more_jitter(self, service):
-        definition = service.planned(jitter_seconds=10)
-        (run,) = waiting(service, definition)
-        service.clock.sleep_until(run.due_at)
-        service.tasks.add(followed(service, run).rows)
-        service.tasks.commit([Transition(before=run, after=claimed(run))])
-        changed = edit(service, definition, '{"jitter_seconds": 3000}')
-        occurrence = next(changed.schedule.walk(HOUR - SECOND))
-        assert (occurrence.at, occurrence.due_at > service.clock.now()) == (HOUR, True)
-        (coming,) = waiting(service, definition)
-        assert coming.recurs.at == HOUR + 60 * MINUTE
-
-    def test_is_void_when_it_has_passed(self, service, run):
-        definition = service.definitions.get(run.recurs.definition)
-        service.clock.sleep_until(run.due_at + SECOND)
-        edit(service, definition, '{"tags": ["a"]}')
-        (coming,) = waiting(service, definition)
-        assert coming.recurs.at == HOUR + 60 * MINUTE
+    assert next_run_at(changed, runs=(), now=now) == runs[0].due_at
 
 
 def test_the_run_of_a_change_that_crashed_halfway_belongs_to_no_plan(service):
