@@ -16,7 +16,7 @@ from postdate.domain.errors import BooksDisagree, Unavailable
 from postdate.domain.payment import Payment
 from postdate.domain.posting import Posting
 from postdate.runtime.clock import Clock
-from postdate.runtime.dead_letters import Letter, Letters
+from postdate.runtime.dead_letters import HIDDEN_SECONDS, Letter, Letters
 from postdate.runtime.observability import logger
 from postdate.stores.attributes import AttributeMap
 from postdate.stores.erasures import Erasures
@@ -26,8 +26,8 @@ from postdate.stores.payment_row import payment_in
 from postdate.use_cases.auditing import Auditor
 
 LETTERS_MAX: Final = 1_000
-# A letter that was looked at stays hidden for half a minute.
-_LETTERS_HIDDEN: Final = timedelta(seconds=25)
+# Letters of others stay hidden while more are looked for. The margin is the time of one more look.
+_LOOKS_FOR: Final = timedelta(seconds=HIDDEN_SECONDS - 5)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -126,7 +126,7 @@ class Eraser:
         """Looks until a look finds less than it may. Letters of others stay hidden meanwhile, so each look finds
         further ones."""
         others: list[Letter] = []
-        deleted, ends_at = 0, self.clock.now() + _LETTERS_HIDDEN
+        deleted, ends_at = 0, self.clock.now() + _LOOKS_FOR
         try:
             while True:
                 letters = queue.look(LETTERS_MAX)

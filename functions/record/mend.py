@@ -72,7 +72,7 @@ class EventsChecked:
 
 @dataclass(kw_only=True, slots=True)
 class _Span:
-    """What one search has read: pages of a feed, and rows that it has not found on them."""
+    """The readings of one search: pages of a feed, and rows that no page lists."""
 
     # The instants of the first page and of the last one; None before they are read.
     began: datetime | None = None

@@ -133,27 +133,38 @@ def test_a_breaker_or_a_room_that_only_newer_code_can_read_stops_no_other(on_aws
         flow.room("demo", "newer")
 
 
+def a_reconciliation(id: str) -> Reconciliation:
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    return Reconciliation(
+        id=id,
+        started_at=at,
+        finished_at=at,
+        by_check={},
+        looked_at={},
+        unjudged=0,
+        events_filled=0,
+        report=f"reports/{id}.json",
+    )
+
+
+def place_of(id: str) -> Attributes:
+    return {"operation": {"S": "reconciliations"}, "place": {"S": id}}
+
+
+def forget(on_aws: OnAws, ids: list[str]) -> None:
+    """All tests share the list of reconciliations."""
+    for id in ids:
+        on_aws.dynamodb.delete_item(TableName=on_aws.names["operations"], Key=place_of(id))
+
+
 def test_a_page_of_reconciliations_is_full_beside_rows_that_newer_code_wrote(on_aws: OnAws) -> None:
     """A page with fewer rows than were asked for is the last one of a list."""
     stored = DynamoReconciliations(table=on_aws.names["operations"], client=on_aws.dynamodb)
-    at = datetime(2026, 11, 1, tzinfo=UTC)
     ids = [f"rec_full_{number}" for number in range(6)]
     for number, id in enumerate(ids):
-        stored.put(
-            Reconciliation(
-                id=id,
-                started_at=at,
-                finished_at=at,
-                by_check={},
-                looked_at={},
-                unjudged=0,
-                events_filled=0,
-                report=f"reports/{id}.json",
-            )
-        )
+        stored.put(a_reconciliation(id))
         if number in (2, 4, 5):
-            place: Attributes = {"operation": {"S": "reconciliations"}, "place": {"S": id}}
-            changed(on_aws, "operations", place, proposals={"M": {}})
+            changed(on_aws, "operations", place_of(id), proposals={"M": {}})
 
     def page(before: str, limit: int) -> list[str]:
         return [each.id for each in stored.newest(before=before, limit=limit)]
@@ -161,36 +172,18 @@ def test_a_page_of_reconciliations_is_full_beside_rows_that_newer_code_wrote(on_
     assert page("rec_full_9", 2) == ["rec_full_3", "rec_full_1"]
     assert page("rec_full_3", 2) == ["rec_full_1", "rec_full_0"]
     assert page("rec_full_1", 2)[:1] == ["rec_full_0"]
-    # All tests share the list.
-    for id in ids:
-        on_aws.dynamodb.delete_item(
-            TableName=on_aws.names["operations"],
-            Key={"operation": {"S": "reconciliations"}, "place": {"S": id}},
-        )
+    forget(on_aws, ids)
 
 
 def test_an_erasure_misses_no_report_that_newer_code_wrote(on_aws: OnAws) -> None:
     """The newest row hides none behind it in a list, and stops a walk that may miss none."""
     stored = DynamoReconciliations(table=on_aws.names["operations"], client=on_aws.dynamodb)
-    at = datetime(2026, 11, 1, tzinfo=UTC)
-    known, newer = (
-        Reconciliation(
-            id=id,
-            started_at=at,
-            finished_at=at,
-            by_check={},
-            looked_at={},
-            unjudged=0,
-            events_filled=0,
-            report=f"reports/{id}.json",
-        )
-        for id in ("rec_1", "rec_2")
-    )
+    known, newer = a_reconciliation("rec_1"), a_reconciliation("rec_2")
     for each in (known, newer):
         stored.put(each)
     assert [each.id for each in stored.each()] == ["rec_2", "rec_1"]
-    place: Attributes = {"operation": {"S": "reconciliations"}, "place": {"S": newer.id}}
-    changed(on_aws, "operations", place, proposals={"M": {}})
+    changed(on_aws, "operations", place_of(newer.id), proposals={"M": {}})
     assert [each.id for each in stored.newest(before="", limit=5)] == ["rec_1"]
     with pytest.raises(Unavailable):
         list(stored.each())
+    forget(on_aws, [known.id, newer.id])

@@ -41,7 +41,7 @@ def test_all_runs_of_a_tenant_are_in_one_list_and_nothing_else_is(tasks: Tasks, 
 def test_a_run_that_an_earlier_release_wrote_is_listed_when_it_died(
     on_aws: OnAws, examples: Examples
 ) -> None:
-    """That release gave runs no place in the lists of a tenant."""
+    """The release before gave runs no place in the lists of a tenant."""
     tenant, tasks = f"earlier{examples.now:%Y%m%d%H}", on_aws.tasks
     plan = item_id(KIND, Slot(minute=HOME_MINUTE, shard=0), bytes([3] * 10))
     (run,) = runs(examples, plan, 1, tenant=tenant)

@@ -92,8 +92,8 @@ class PlannedChain:
         return Reached(runs=runs, not_over=tuple(on)), leader if in_turn(leader) else None
 
     def _on(self, definition: Definition, known: Sequence[str]) -> list[str]:
-        """These runs and others of the chains that have begun and are not over, the newest first. An old run may still
-        retry behind many that are over."""
+        """Returns the `known` runs and the other planned runs in progress, the newest first. An old run may still retry
+        behind many that are over."""
         on = [*known]
         for page in islice(self._pages(definition), _PAGES_OF_ON_MAX):
             found = self.tasks.get_many(page)

@@ -96,7 +96,7 @@ def test_no_group_has_more_tenants_than_one_execution_has_room_for(
 
 
 def test_an_execution_of_the_release_before_goes_on(environment: Callable[[int], Environment]) -> None:
-    """Its definition tells no number of groups, and no tenants ahead."""
+    """The definition of the earlier release names neither the number of groups nor the tenants ahead."""
     of = environment(20)
     for group in range(reconcile.GROUPS):
         event: dict[str, Any] = {"action": "tenant", "run": "run", "group": group, "tenant": None}
