@@ -288,8 +288,8 @@ def test_a_row_that_outlives_its_expiry_makes_no_gap_behind_it(world: World) -> 
 
 
 def test_a_gap_of_an_account_is_named(world: World) -> None:  # noqa: F811
-    """While the first event of the tenant is there, a gap before the first stored event of the account counts too. Behind
-    expired events it does not."""
+    """While the first event of the tenant is there, a gap before the first stored event of the account counts too.
+    Behind expired events it does not."""
     world.worker().record_events("demo", [account(2, START), account(4, START)])
     assert check(world).left == [gap(account(3, START).id, 3)]
     world.worker().record_events("demo", [created()])
